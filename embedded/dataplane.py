@@ -1,0 +1,456 @@
+"""The data plane of the embedded cluster: `python -m embedded.dataplane --kubeconfig K --state DIR`.
+
+Scaffolding for newcomers and tests. The pods of the embedded cluster are simulated, so nothing runs in them. For
+every graph whose frontend pod runs, this daemon starts the real Dynamo frontend, and for every worker pod that runs
+a real Dynamo worker with a scripted engine (embedded/engines/). It keeps them in step with the pods, as a kubelet
+would: what ends by itself is started again after a growing pause. A pod's own status stays the simulation's.
+
+All of Dynamo's ports are on 127.0.0.1. A graph has its own discovery directory, so graphs never see each other.
+"""
+
+import argparse
+import ctypes
+import json
+import logging
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import kopf
+
+from embedded import dynamo, processes
+from embedded.dynamo import DynamoError, Installation
+from embedded.paths import PROJECT
+
+GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+_TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
+"""Labels that say what a pod is, the more precise one first."""
+
+_FOLLOWER = re.compile(r"-wkr-\d+$")
+"""Grove's names of a replica's other nodes: the engine answers from its leader."""
+
+FRONTEND = "frontend"
+SIMULATED = "engines (scripted text at a made-up pace; no weights, no GPU)"
+USUAL_PORT = 8000
+"""The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
+_ENDPOINTS = "endpoints.json"
+_FOLDER = "dataplane"
+_DISCOVERY = "discovery"
+
+_SECONDS_BETWEEN_LOOKS = 1.0
+_SECONDS_TO_END = 5.0
+_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+"""Seconds before the first, second, ... restart in a row."""
+_SECONDS_OF_HEALTH = 30.0
+"""A process that lived this long starts again with the first pause."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker pod. uid: the pod's, a pod made anew is another worker. role: agg, prefill or decode."""
+
+    pod: str
+    uid: str
+    role: str
+    model: str
+    parsers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run."""
+
+    namespace: str
+    name: str
+    uid: str
+    router_mode: str
+    workers: tuple[Worker, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process to keep running for a pod; anything that differs makes it another process."""
+
+    name: str
+    uid: str
+    argv: tuple[str, ...]
+
+
+def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
+    """The graphs to serve, from the API server's pods; those that do not run or are being deleted do not count."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for pod in pods:
+        metadata = pod["metadata"]
+        name = metadata.get("labels", {}).get(GRAPH)
+        if _FOLLOWER.search(metadata["name"]):
+            continue
+        if name and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata:
+            found.setdefault((metadata["namespace"], name), []).append(pod)
+    graphs = (_graph(namespace, name, members) for (namespace, name), members in sorted(found.items()))
+    return [graph for graph in graphs if graph]
+
+
+def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | None:
+    by_role: dict[str, list[Mapping[str, Any]]] = {}
+    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
+        by_role.setdefault(_role(pod), []).append(pod)
+    if FRONTEND not in by_role:
+        return None
+    if "prefill" in by_role:  # vLLM's and SGLang's decode workers need not say that they are
+        by_role["decode"] = by_role.get("decode", []) + by_role.pop("agg", [])
+    return Graph(
+        namespace,
+        name,
+        by_role[FRONTEND][0]["metadata"]["uid"],
+        _options(by_role[FRONTEND][0]).get("--router-mode", "round-robin"),
+        tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
+    )
+
+
+def _role(pod: Mapping[str, Any]) -> str:
+    labels = pod["metadata"]["labels"]
+    options = _options(pod)
+    said = [labels.get(key, "") for key in _TYPES]
+    said += [options.get("--disaggregation-mode", ""), "prefill" if "--is-prefill-worker" in options else ""]
+    known = (word for word in said if word in (FRONTEND, "prefill", "decode", "planner", "epp"))
+    return next(known, "agg")
+
+
+def _worker(pod: Mapping[str, Any], role: str) -> Worker:
+    options = _options(pod)
+    named = (options.get(key) for key in ("--served-model-name", "--model-name", "--model", "--model-path"))
+    parsers = ("--dyn-reasoning-parser", "--dyn-tool-call-parser")
+    metadata = pod["metadata"]
+    return Worker(
+        metadata["name"],
+        metadata["uid"],
+        role,
+        next((name for name in named if name), "model"),
+        tuple(word for key in parsers if key in options for word in (key, options[key])),
+    )
+
+
+def _options(pod: Mapping[str, Any]) -> dict[str, str]:
+    """The main container's flags and values; a shell's one-string command line counts as its words."""
+    containers = pod["spec"]["containers"]
+    main = next((one for one in containers if one["name"] == "main"), containers[0])
+    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
+
+    def expanded(text: str) -> str:
+        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
+
+    line = [*main.get("command", ()), *main.get("args", ())]
+    words = [
+        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
+    ]
+    options: dict[str, str] = {}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word.startswith("--"):
+            key, _, value = word.partition("=")
+            options[key] = value or ("" if following.startswith("--") else following)
+    return options
+
+
+def plan(graph: Graph, installed: Installation, port: int) -> list[Process]:
+    """The processes of a graph: its frontend first, then its workers under their pods' names."""
+    python = str(installed.python)
+    # The namespace that Dynamo's operator gives a graph.
+    namespace = f"{graph.namespace}-{graph.name}"
+    listen = ("--http-host", "127.0.0.1", "--http-port", str(port))
+    frontend = (python, "-m", "dynamo.frontend", *listen, "--router-mode", graph.router_mode)
+    return [
+        Process(FRONTEND, graph.uid, frontend),
+        *(
+            Process(
+                worker.pod,
+                worker.uid,
+                (
+                    *(python, "-m", "embedded.engines.scripted", "--model-path", str(installed.model)),
+                    *("--served-model-name", worker.model, "--namespace", namespace),
+                    *("--disaggregation-mode", worker.role, *worker.parsers),
+                ),
+            )
+            for worker in graph.workers
+        ),
+    ]
+
+
+def _environment(folder: Path, installed: Installation) -> dict[str, str]:
+    """All that a process of a graph knows: nothing of the user's environment but where programs are."""
+    loopback = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "PYTHONPATH": str(PROJECT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(folder),  # Dynamo keeps model cards under ~/.cache
+        "HF_HUB_OFFLINE": "1",
+        "TIKTOKEN_ENCODINGS_BASE": str(installed.vocabulary),
+        "DYN_DISCOVERY_BACKEND": "file",
+        "DYN_FILE_KV": str(folder / _DISCOVERY),
+        "DYN_REQUEST_PLANE": "tcp",
+        "DYN_EVENT_PLANE": "zmq",
+        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": "0",
+        **dict.fromkeys(loopback, "127.0.0.1"),
+    }
+
+
+@dataclass
+class _Running:
+    """A process of a graph, alive or waiting for its restart. Times are of the monotonic clock."""
+
+    process: Process
+    popen: subprocess.Popen[bytes]
+    started: float
+    restarts: int
+    due: float | None = None
+
+    def ended(self) -> bool:
+        return self.popen.poll() is not None
+
+    def may_restart(self) -> bool:
+        """Whether the pause after the process's end is over; the first question begins it."""
+        now = time.monotonic()
+        if self.due is None:
+            if now - self.started > _SECONDS_OF_HEALTH:
+                self.restarts = 0
+            pause = _PAUSES[min(self.restarts, len(_PAUSES) - 1)]
+            _log.warning("%s ended (%s): again in %s s", self.process.name, self.popen.returncode, pause)
+            self.due = now + pause
+        return now >= self.due
+
+
+@dataclass
+class _Served:
+    """A graph's folder, port, and processes by name; `leaving` are told to end, with the time when they must."""
+
+    folder: Path
+    port: int = 0
+    graph: Graph | None = None
+    running: dict[str, _Running] = field(default_factory=dict)
+    leaving: list[tuple[subprocess.Popen[bytes], float]] = field(default_factory=list)
+
+    def end(self, name: str) -> None:
+        popen = self.running.pop(name).popen
+        if popen.poll() is None:
+            popen.terminate()
+            self.leaving.append((popen, time.monotonic() + _SECONDS_TO_END))
+
+    def reap(self) -> None:
+        for popen, deadline in self.leaving:
+            if time.monotonic() > deadline:
+                popen.kill()
+        self.leaving = [entry for entry in self.leaving if entry[0].poll() is None]
+
+
+class Supervisor:
+    """Keeps the processes of graphs running. It needs no cluster: give `step` the graphs again and again.
+
+    state: the embedded cluster's state folder; `endpoints.json` in it says where each graph answers.
+    """
+
+    def __init__(self, state: Path, installed: Installation) -> None:
+        self._state = state
+        self._installed = installed
+        self._served: dict[str, _Served] = {}
+        self._ports = {key: int(entry["url"].rsplit(":", 1)[1]) for key, entry in endpoints(state).items()}
+        shutil.rmtree(state / _FOLDER, ignore_errors=True)
+
+    def step(self, graphs: Iterable[Graph]) -> None:
+        """Does what there is to do now and returns at once."""
+        wanted = {graph.key: graph for graph in graphs}
+        for key in {**wanted, **self._served}:
+            served = self._served.setdefault(key, _Served(self._state / _FOLDER / key))
+            served.graph = wanted.get(key)
+            self._keep(served)
+            served.reap()
+            if not (served.graph or served.leaving):
+                del self._served[key]
+        self._publish()
+
+    def close(self) -> None:
+        """Ends everything and waits for it."""
+        self.step([])
+        while self._served:
+            time.sleep(0.05)
+            self.step([])
+
+    def _keep(self, served: _Served) -> None:
+        """Brings the processes of one graph a step nearer to the wanted ones."""
+        wanted = {} if served.graph is None else _by_name(plan(served.graph, self._installed, served.port))
+        frontend = served.running.get(FRONTEND)
+        if frontend and frontend.process != wanted.get(FRONTEND):
+            for name in list(served.running):
+                served.end(name)
+        elif frontend and frontend.ended():
+            # Its workers start anew too: on the old discovery directory it would believe in workers that are dead.
+            for name in served.running.keys() - {FRONTEND}:
+                served.running.pop(name).popen.kill()
+            if not frontend.may_restart():
+                return
+        if served.graph is None or (FRONTEND not in served.running and served.leaving):
+            return
+        if FRONTEND not in served.running or served.running[FRONTEND].ended():
+            self._clear(served)
+            wanted = _by_name(plan(served.graph, self._installed, served.port))
+        for name in served.running.keys() - wanted.keys():
+            served.end(name)
+        for name, process in wanted.items():
+            current = served.running.get(name)
+            if current and current.process.uid != process.uid:
+                served.end(name)
+                current = None
+            if not current or (current.ended() and current.may_restart()):
+                _log.info("starting %s of %s", name, served.graph.key)
+                restarts = current.restarts + 1 if current else 0
+                popen = self._start(served.folder, process)
+                served.running[name] = _Running(process, popen, time.monotonic(), restarts)
+
+    def _clear(self, served: _Served) -> None:
+        """A new start of the whole graph: an empty discovery directory and a port that is free."""
+        assert served.graph is not None
+        shutil.rmtree(served.folder / _DISCOVERY, ignore_errors=True)
+        served.folder.mkdir(parents=True, exist_ok=True)
+        kept = served.port or self._ports.get(served.graph.key, USUAL_PORT)
+        taken = {other.port for other in self._served.values() if other is not served}
+        free = kept not in taken and processes.is_free(kept)
+        served.port = kept if free else processes.free_ports(1)[0]
+
+    def _start(self, folder: Path, process: Process) -> subprocess.Popen[bytes]:
+        with (folder / f"{process.name}.log").open("ab") as log:
+            return subprocess.Popen(
+                process.argv,
+                cwd=folder,
+                env=_environment(folder, self._installed),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_end_with_parent,  # noqa: PLW1509  # this daemon has no threads
+            )
+
+    def _publish(self) -> None:
+        """Writes endpoints.json if something changed; readers never see half of it."""
+        entries = {key: _entry(served) for key, served in self._served.items() if served.graph}
+        if entries != endpoints(self._state):
+            partial = self._state / f"{_ENDPOINTS}.partial"
+            partial.write_text(json.dumps(entries, indent=1))
+            partial.replace(self._state / _ENDPOINTS)
+
+
+def _by_name(plan: Iterable[Process]) -> dict[str, Process]:
+    return {process.name: process for process in plan}
+
+
+def _entry(served: _Served) -> dict[str, Any]:
+    workers = served.graph.workers if served.graph else ()
+    return {
+        "url": f"http://127.0.0.1:{served.port}",
+        "models": sorted({worker.model for worker in workers}),
+        "roles": sorted({worker.role for worker in workers}),
+        "simulated": SIMULATED,
+        "processes": {name: running.popen.pid for name, running in served.running.items()},
+        "logs": str(served.folder),
+    }
+
+
+def _end_with_parent() -> None:
+    """In the child: the kernel ends it when this daemon dies, however it dies (prctl PR_SET_PDEATHSIG; Linux)."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
+def endpoints(state: Path) -> dict[str, Any]:
+    """By `namespace/graph`: url, models, roles, simulated (what is), processes (pids by name), logs (folder)."""
+    path = state / _ENDPOINTS
+    entries: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
+    return entries
+
+
+def endpoint(state: Path, namespace: str, graph: str, timeout: float) -> str:
+    """The URL at which a graph answers, once it is ready to. Raises DynamoError after `timeout` seconds."""
+    if not dynamo.available():
+        raise DynamoError(dynamo.UNAVAILABLE)
+    deadline = time.monotonic() + timeout
+    key = f"{namespace}/{graph}"
+    while True:
+        entry = endpoints(state).get(key)
+        if entry and entry["models"] and all(_is_ready(entry["url"], model) for model in entry["models"]):
+            return str(entry["url"])
+        if time.monotonic() > deadline:
+            where = f"its logs are in {entry['logs']}" if entry else "no running frontend pod of it was seen"
+            raise DynamoError(f"graph {key} does not answer after {timeout:.0f} s: {where}")
+        time.sleep(0.2)
+
+
+def _is_ready(url: str, model: str) -> bool:
+    try:
+        with urllib.request.urlopen(f"{url}/v1/models/{model}/ready", timeout=5) as answer:
+            return bool(json.load(answer)["ready"])
+    except (OSError, ValueError):
+        return False
+
+
+class _Pods:
+    """The graphs' pods on the API server of $KUBECONFIG."""
+
+    def __init__(self) -> None:
+        login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
+        if login is None:
+            raise kopf.LoginError("no kubeconfig")
+        self._request = urllib.request.Request(
+            f"{login.server}/api/v1/pods?labelSelector={GRAPH}", headers=dict(login.as_http_headers())
+        )
+        self._context = login.as_ssl_context()
+
+    def list(self) -> list[Mapping[str, Any]]:
+        """Raises OSError while the API server does not answer."""
+        with urllib.request.urlopen(self._request, timeout=10, context=self._context) as answer:
+            items: list[Mapping[str, Any]] = json.load(answer)["items"]
+        return items
+
+
+def _terminated(_: int, __: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+def main() -> None:
+    """Serves the cluster's graphs until SIGTERM."""
+    parser = argparse.ArgumentParser(
+        description="Serve the graphs of the embedded cluster with the real Dynamo."
+    )
+    parser.add_argument("--kubeconfig", type=Path, required=True)
+    parser.add_argument("--state", type=Path, required=True, help="the embedded cluster's state folder")
+    arguments = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    os.environ["KUBECONFIG"] = str(arguments.kubeconfig)
+    signal.signal(signal.SIGTERM, _terminated)
+    supervisor = Supervisor(arguments.state, dynamo.install(_log.info))
+    pods = _Pods()
+    try:
+        while True:
+            try:
+                supervisor.step(desired(pods.list()))
+            except OSError as error:
+                _log.warning("the API server does not answer, what runs keeps running: %s", error)
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+    finally:
+        supervisor.close()
+
+
+if __name__ == "__main__":
+    main()
