@@ -1,0 +1,1 @@
+"""Pulumi ComponentResources; each wraps manifests that graphs/ renders or cloud resources of one concern."""

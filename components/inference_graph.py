@@ -1,0 +1,91 @@
+"""A GPT-OSS graph: the DynamoGraphDeployment and the engine files its workers read."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs.compute_domain import compute_domain
+from graphs.deployment import engine_files, graph_deployment
+from graphs.names import HTTP_PORT, MANAGED_BY, engine_config_map, frontend_service
+from targets.plan import GraphPlan
+
+READY_TIMEOUT_SECONDS = 90 * 60
+"""Image pull (20 GB and more) and the probes' hour of loading, with room."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class InferenceGraphArgs:
+    """plan: the resolved graph. namespace: where it runs."""
+
+    plan: GraphPlan
+    namespace: str
+
+
+class InferenceGraph(pulumi.ComponentResource):
+    """The graph; ready when the operator says so."""
+
+    name: pulumi.Output[str]
+    endpoint: pulumi.Output[str]
+    """URL of the OpenAI API inside the cluster."""
+
+    def __init__(
+        self, name: str, args: InferenceGraphArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("dynamo-gpt-oss:index:InferenceGraph", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        needed = [*self._engine_files(args, child), *self._compute_domain(args, child)]
+        graph = self._graph(args, needed)
+        service = frontend_service(args.plan.name)
+        self.name = graph.urn.apply(lambda _: args.plan.name)
+        self.endpoint = self.name.apply(lambda _: f"http://{service}.{args.namespace}.svc:{HTTP_PORT}")
+        self.register_outputs({"name": self.name, "endpoint": self.endpoint})
+
+    @staticmethod
+    def _engine_files(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+        files = engine_files(args.plan)
+        if not files:
+            return []
+        name = engine_config_map(args.plan.name)
+        return [
+            kubernetes.core.v1.ConfigMap(
+                name,
+                metadata={"name": name, "namespace": args.namespace, "labels": dict(MANAGED_BY)},
+                data=files,
+                opts=child,
+            )
+        ]
+
+    @staticmethod
+    def _compute_domain(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+        if not args.plan.target.needs_compute_domain:
+            return []
+        manifest = compute_domain(args.plan, args.namespace)
+        return [
+            kubernetes.apiextensions.CustomResource(
+                f"{args.plan.name}-compute-domain",
+                api_version=manifest["apiVersion"],
+                kind=manifest["kind"],
+                metadata=manifest["metadata"],
+                spec=manifest["spec"],
+                opts=child,
+            )
+        ]
+
+    def _graph(
+        self, args: InferenceGraphArgs, needed: list[pulumi.Resource]
+    ) -> kubernetes.apiextensions.CustomResource:
+        manifest = graph_deployment(args.plan, args.namespace)
+        manifest["metadata"]["annotations"] = {
+            # Without it the update ends as soon as the object is stored, ready or not.
+            "pulumi.com/waitFor": "condition=Ready",
+            "pulumi.com/timeoutSeconds": str(READY_TIMEOUT_SECONDS),
+        }
+        return kubernetes.apiextensions.CustomResource(
+            args.plan.name,
+            api_version=manifest["apiVersion"],
+            kind=manifest["kind"],
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
+        )

@@ -1,0 +1,76 @@
+"""The model cache: a ReadWriteMany claim and the Job that fills it."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs import model_cache
+from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelCacheArgs:
+    """size: Kubernetes quantity. storage_class: None for the cluster's default. image: what the Job runs in.
+
+    archs: CPU architectures that the image holds. token_secret: name of the Secret with the Hugging Face token.
+    """
+
+    namespace: str
+    size: str
+    storage_class: str | None
+    image: str
+    archs: tuple[str, ...]
+    token_secret: str | None
+    pull_secret: str | None
+
+
+class ModelCache(pulumi.ComponentResource):
+    """The weights on a shared volume; ready when the download Job is complete."""
+
+    claim: kubernetes.core.v1.PersistentVolumeClaim
+    download: kubernetes.batch.v1.Job
+
+    def __init__(self, name: str, args: ModelCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:ModelCache", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        self.claim = self._claim(args, child)
+        self.download = self._download(args)
+        self.register_outputs({"claimName": CACHE_CLAIM, "jobName": DOWNLOAD_JOB})
+
+    @staticmethod
+    def _claim(
+        args: ModelCacheArgs, child: pulumi.ResourceOptions
+    ) -> kubernetes.core.v1.PersistentVolumeClaim:
+        manifest = model_cache.claim(args.namespace, size=args.size, storage_class=args.storage_class)
+        # A class that binds on first use would be waited for before the Job, its first user, exists.
+        manifest["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
+        return kubernetes.core.v1.PersistentVolumeClaim(
+            CACHE_CLAIM, metadata=manifest["metadata"], spec=manifest["spec"], opts=child
+        )
+
+    def _download(self, args: ModelCacheArgs) -> kubernetes.batch.v1.Job:
+        script = model_cache.script_config_map(args.namespace)
+        script_map = kubernetes.core.v1.ConfigMap(
+            DOWNLOAD_JOB,
+            metadata=script["metadata"],
+            data=script["data"],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        job = model_cache.download_job(
+            args.namespace,
+            image=args.image,
+            archs=args.archs,
+            token_secret=args.token_secret,
+            pull_secret=args.pull_secret,
+        )
+        return kubernetes.batch.v1.Job(
+            DOWNLOAD_JOB,
+            metadata=job["metadata"],
+            spec=job["spec"],
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[self.claim, script_map],
+                custom_timeouts=pulumi.CustomTimeouts(create="3h", update="3h"),
+            ),
+        )

@@ -1,0 +1,1 @@
+"""A resolved target turned into Kubernetes objects and engine command lines; pure functions, no Pulumi."""

@@ -1,0 +1,48 @@
+"""What an engine module hands to the graph: a command line, environment and engine files. Pure."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from targets.catalogue import Role
+from targets.releases import Version
+
+_PARSERS_SINCE = Version(1, 0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command:
+    """One container's command line. module: Python module run with `python3 -m`. files: engine files by name."""
+
+    module: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def argv(self) -> list[str]:
+        """The container's `command`; its `args` are the arguments."""
+        return ["python3", "-m", self.module]
+
+
+def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
+    """Command-line words for (flag, value) pairs: None is left out, True is a bare flag, the rest `--flag value`."""
+    words: list[str] = []
+    for flag, value in pairs:
+        if value is True:
+            words.append(flag)
+        elif value is not None and value is not False:
+            words += [flag, str(value)]
+    return words
+
+
+def disaggregation_mode(role: Role) -> str | None:
+    """Value of `--disaggregation-mode`; aggregated workers say nothing."""
+    return None if role is Role.WORKER else role.value
+
+
+def parsers(version: Version) -> list[tuple[str, object]]:
+    """Reasoning and tool-call parsers, on every worker, prefill included; 0.4 knows no such flags."""
+    if version < _PARSERS_SINCE:
+        return []
+    return [("--dyn-reasoning-parser", "gpt_oss"), ("--dyn-tool-call-parser", "harmony")]

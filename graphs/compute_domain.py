@@ -1,0 +1,35 @@
+"""The ComputeDomain through which workers on GB200 reach each other's memory over NVLink. Pure.
+
+Source: NVIDIA's DRA driver (resource.nvidia.com/v1beta1); one ComputeDomain per workload.
+"""
+
+from typing import Any
+
+from graphs.names import MANAGED_BY
+from targets.plan import GraphPlan
+
+CLAIM = "compute-domain-channel"
+"""Name of the claim inside a pod."""
+
+
+def claim_template(graph: str) -> str:
+    """The ResourceClaimTemplate that the driver makes for the domain."""
+    return f"{graph}-{CLAIM}"
+
+
+def compute_domain(plan: GraphPlan, namespace: str) -> dict[str, Any]:
+    """The ComputeDomain of a graph, over as many nodes as its largest worker spans."""
+    return {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
+        "spec": {
+            "numNodes": max(planned.nodes for planned in plan.workers),
+            "channel": {"resourceClaimTemplate": {"name": claim_template(plan.name)}},
+        },
+    }
+
+
+def pod_claim(plan: GraphPlan) -> dict[str, str]:
+    """The pod's claim on a channel of the domain."""
+    return {"name": CLAIM, "resourceClaimTemplateName": claim_template(plan.name)}

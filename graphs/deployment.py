@@ -1,0 +1,265 @@
+"""A resolved graph as a DynamoGraphDeployment, in the API version that its Dynamo release serves. Pure."""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from graphs import compute_domain, frontend, probes, sglang, trtllm, vllm
+from graphs.command import Command
+from graphs.names import (
+    CACHE_CLAIM,
+    CACHE_PATH,
+    ENGINE_FILES_PATH,
+    LABEL_PREFIX,
+    MANAGED_BY,
+    WORKERS_LABEL,
+    engine_config_map,
+)  # fmt: skip
+from graphs.placement import frontend_affinity, gpu_toleration, worker_affinity
+from graphs.security import container_security, pod_security
+from targets.catalogue import Engine, Role
+from targets.checks import component_name
+from targets.plan import GraphPlan, WorkerPlan
+from targets.releases import graph_api_version
+
+_ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
+    Engine.TRTLLM: trtllm.command,
+    Engine.VLLM: vllm.command,
+    Engine.SGLANG: sglang.command,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Component:
+    """One component of a graph before it is written in either API version. pod: PodSpec without containers."""
+
+    name: str
+    role: Role | None
+    replicas: int
+    container: Mapping[str, Any]
+    pod: Mapping[str, Any]
+    nodes: int = 1
+    shared_memory: str | None = None
+    gpus: int = 0
+    efa_devices: int = 0
+    claims: tuple[str, ...] = ()
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+
+def worker_command(plan: GraphPlan, planned: WorkerPlan) -> Command:
+    """The engine's command line for one role."""
+    return _ENGINE_COMMAND[plan.target.engine](plan, planned)
+
+
+def engine_files(plan: GraphPlan) -> dict[str, str]:
+    """Engine files of all roles: file name to YAML text; empty for engines that take none."""
+    commands = [worker_command(plan, planned) for planned in plan.workers]
+    return {
+        name: yaml.safe_dump(dict(content), sort_keys=True)
+        for command in commands
+        for name, content in command.files.items()
+    }
+
+
+def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
+    """The DynamoGraphDeployment of a graph."""
+    api_version = graph_api_version(plan.version)
+    components = [_frontend(plan), *(_worker(plan, planned) for planned in plan.workers)]
+    spec: dict[str, Any] = {"backendFramework": plan.target.engine.value}
+    if api_version.endswith("v1alpha1"):
+        spec["services"] = {component.name: _v1alpha1(plan, component) for component in components}
+    else:
+        spec["components"] = [_v1beta1(plan, component) for component in components]
+    return {
+        "apiVersion": api_version,
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
+        "spec": spec,
+    }
+
+
+def _frontend(plan: GraphPlan) -> Component:
+    command, knobs = frontend.command(plan), plan.knobs.frontend
+    return Component(
+        name="Frontend",
+        role=None,
+        replicas=knobs.replicas,
+        pod=_pod(plan, affinity=frontend_affinity(plan), volumes=[_cache_volume()]),
+        container=_container(
+            plan,
+            command,
+            env={**_environment(plan), **command.env, **knobs.env},
+            mounts=[_cache_mount()],
+            probes=probes.frontend(),
+            resources={"requests": {"cpu": "4", "memory": "8Gi"}},
+        ),
+    )
+
+
+def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
+    command, worker = worker_command(plan, planned), planned.worker
+    volumes, mounts, annotations = [_cache_volume()], [_cache_mount()], {}
+    if command.files:
+        volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
+        mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
+        annotations[f"{LABEL_PREFIX}/engine-files"] = _digest(engine_files(plan))
+    claims = (compute_domain.CLAIM,) if plan.target.needs_compute_domain else ()
+    per_node = worker.gpus // planned.nodes
+    return Component(
+        name=component_name(plan.target.engine, worker.role),
+        role=worker.role,
+        replicas=worker.replicas,
+        nodes=planned.nodes,
+        shared_memory=plan.target.shared_memory,
+        gpus=per_node,
+        efa_devices=_efa_devices(plan, per_node),
+        claims=claims,
+        labels={WORKERS_LABEL: plan.name},
+        annotations=annotations,
+        pod=_pod(
+            plan,
+            affinity=worker_affinity(plan),
+            volumes=volumes,
+            tolerations=[gpu_toleration()],
+            **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
+        ),
+        container=_container(
+            plan,
+            command,
+            env={**_environment(plan), **command.env, **worker.env, **planned.env},
+            mounts=mounts,
+            probes=probes.worker(),
+        ),
+    )
+
+
+def _efa_devices(plan: GraphPlan, gpus: int) -> int:
+    """Interfaces of one worker: those on the PCIe roots of its GPUs, so that none is shared or far away."""
+    if plan.transport != "efa" or not plan.target.disaggregated:
+        return 0
+    return plan.pool.instance.efa_devices // plan.pool.instance.gpus * gpus
+
+
+def _environment(plan: GraphPlan) -> dict[str, str]:
+    return {
+        "HF_HOME": CACHE_PATH,
+        # Nothing is fetched at run time: the weights are in the cache, which workers mount read-only.
+        "HF_HUB_OFFLINE": "1",
+        "HF_MODULES_CACHE": "/tmp/hf-modules",
+        "DYN_LOG": plan.knobs.log_level,
+    }
+
+
+def _pod(plan: GraphPlan, **spec: Any) -> dict[str, Any]:
+    secret = plan.image_knobs.pull_secret
+    return {
+        **spec,
+        "securityContext": pod_security(),
+        **({"imagePullSecrets": [{"name": secret}]} if secret else {}),
+    }
+
+
+def _container(
+    plan: GraphPlan,
+    command: Command,
+    *,
+    env: Mapping[str, str],
+    mounts: list[dict[str, Any]],
+    probes: Mapping[str, Any],
+    **more: Any,
+) -> dict[str, Any]:
+    return {
+        "name": "main",
+        "image": plan.image,
+        "command": command.argv,
+        "args": list(command.args),
+        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "volumeMounts": mounts,
+        "securityContext": container_security(lock_memory=plan.transport == "efa"),
+        **probes,
+        **more,
+    }
+
+
+def _cache_volume() -> dict[str, Any]:
+    return {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM, "readOnly": True}}
+
+
+def _cache_mount() -> dict[str, Any]:
+    return {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True}
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    """Changes with the engine files, so that a new file restarts the workers that read it at start."""
+    return hashlib.sha256(yaml.safe_dump(dict(files), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
+    service: dict[str, Any] = {
+        "componentType": "frontend" if component.role is None else "worker",
+        "replicas": component.replicas,
+    }
+    if component.role in (Role.PREFILL, Role.DECODE):
+        service["subComponentType"] = component.role.value
+    container = dict(component.container)
+    resources = container.pop("resources", None)
+    if component.gpus:
+        quantities: dict[str, Any] = {"gpu": str(component.gpus)}
+        if component.efa_devices:
+            quantities["custom"] = {"vpc.amazonaws.com/efa": str(component.efa_devices)}
+        resources = {"limits": quantities, "requests": quantities}
+        if component.claims:
+            resources["claims"] = [{"name": claim} for claim in component.claims]
+    service["resources"] = resources
+    if component.shared_memory:
+        service["sharedMemory"] = {"size": component.shared_memory}
+    metadata = _metadata(component)
+    if metadata:
+        service["extraPodMetadata"] = metadata
+    service["extraPodSpec"] = {**component.pod, "mainContainer": container}
+    return service | _common(plan, component)
+
+
+def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
+    container = dict(component.container)
+    if component.gpus:
+        quantities = {"nvidia.com/gpu": str(component.gpus)}
+        if component.efa_devices:
+            quantities["vpc.amazonaws.com/efa"] = str(component.efa_devices)
+        container["resources"] = {"limits": quantities, "requests": quantities}
+        if component.claims:
+            container["resources"]["claims"] = [{"name": claim} for claim in component.claims]
+    template: dict[str, Any] = {"spec": {**component.pod, "containers": [container]}}
+    metadata = _metadata(component)
+    if metadata:
+        template["metadata"] = metadata
+    written: dict[str, Any] = {
+        "name": component.name,
+        "type": "frontend" if component.role is None else component.role.value,
+        "replicas": component.replicas,
+        "podTemplate": template,
+    }
+    if component.shared_memory:
+        written["sharedMemorySize"] = component.shared_memory
+    return written | _common(plan, component)
+
+
+def _common(plan: GraphPlan, component: Component) -> dict[str, Any]:
+    common: dict[str, Any] = {}
+    if component.nodes > 1:
+        common["multinode"] = {"nodeCount": component.nodes}
+    if plan.image_knobs.runtime_version:
+        common["runtimeVersionOverride"] = plan.image_knobs.runtime_version
+    return common
+
+
+def _metadata(component: Component) -> dict[str, Any]:
+    return {
+        key: dict(value)
+        for key, value in (("labels", component.labels), ("annotations", component.annotations))
+        if value
+    }

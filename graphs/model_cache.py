@@ -1,0 +1,103 @@
+"""The shared cache of weights: its claim and the Job that fills it. Pure."""
+
+from importlib.resources import files
+from typing import Any
+
+from graphs.names import (
+    CACHE_CLAIM,
+    CACHE_PATH,
+    DOWNLOAD_JOB,
+    MANAGED_BY,
+    TOKEN_KEY,
+    VOCABULARY_PATH,
+)  # fmt: skip
+from graphs.placement import ARCH_LABEL
+from graphs.security import container_security, pod_security
+from targets.catalogue import MODEL_ID, MODEL_REVISION
+
+_SCRIPT = "download_model.py"
+_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
+_TOKEN_PATH = "/var/run/secrets/hugging-face"
+
+
+def claim(namespace: str, *, size: str, storage_class: str | None) -> dict[str, Any]:
+    """The ReadWriteMany claim that the Job fills and every pod of the graph reads."""
+    spec: dict[str, Any] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": size}}}
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": _metadata(CACHE_CLAIM, namespace),
+    } | {"spec": spec}
+
+
+def script_config_map(namespace: str) -> dict[str, Any]:
+    """The download script, so that the Job installs nothing."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": _metadata(DOWNLOAD_JOB, namespace),
+        "data": {_SCRIPT: files("graphs.scripts").joinpath(_SCRIPT).read_text()},
+    }
+
+
+def download_job(
+    namespace: str, *, image: str, archs: tuple[str, ...], token_secret: str | None, pull_secret: str | None
+) -> dict[str, Any]:
+    """The Job that downloads the pinned revision, checks every file's size and leaves a done marker.
+
+    token_secret: name of the Secret with the Hugging Face token, mounted as a file so that no environment shows it.
+    """
+    volumes: list[dict[str, Any]] = [
+        {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM}},
+        {"name": "script", "configMap": {"name": DOWNLOAD_JOB}},
+    ]
+    mounts: list[dict[str, Any]] = [
+        {"name": CACHE_CLAIM, "mountPath": CACHE_PATH},
+        {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+    ]
+    env = {"HF_HOME": CACHE_PATH, "MODEL_ID": MODEL_ID, "MODEL_REVISION": MODEL_REVISION}
+    env["VOCABULARY_PATH"] = VOCABULARY_PATH
+    if token_secret:
+        volumes.append({"name": "token", "secret": {"secretName": token_secret, "defaultMode": 0o440}})
+        mounts.append({"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True})
+        env["HF_TOKEN_PATH"] = f"{_TOKEN_PATH}/{TOKEN_KEY}"
+    container = {
+        "name": "download",
+        "image": image,
+        "command": ["python3", f"{_SCRIPT_PATH}/{_SCRIPT}"],
+        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "volumeMounts": mounts,
+        "securityContext": container_security(),
+        # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).
+        "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
+    }
+    arch = {"matchExpressions": [{"key": ARCH_LABEL, "operator": "In", "values": list(archs)}]}
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "containers": [container],
+        "volumes": volumes,
+        "securityContext": pod_security(),
+        "affinity": {
+            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [arch]}}
+        },
+    }
+    if pull_secret:
+        pod["imagePullSecrets"] = [{"name": pull_secret}]
+    metadata = _metadata(DOWNLOAD_JOB, namespace)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata,
+        "spec": {
+            "backoffLimit": 3,
+            "completions": 1,
+            "parallelism": 1,
+            "template": {"metadata": {"labels": {"app": DOWNLOAD_JOB, **MANAGED_BY}}, "spec": pod},
+        },
+    }
+
+
+def _metadata(name: str, namespace: str) -> dict[str, Any]:
+    return {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)}

@@ -1,0 +1,70 @@
+"""Where pods of a graph may run. Pure."""
+
+from typing import Any
+
+from graphs.names import WORKERS_LABEL
+from targets.hardware import GPU_PRODUCT
+from targets.plan import GraphPlan
+
+GPU_TAINT_KEY = "nvidia.com/gpu"
+GPU_PRESENT_LABEL = "nvidia.com/gpu.present"
+GPU_PRODUCT_LABEL = "nvidia.com/gpu.product"
+ARCH_LABEL = "kubernetes.io/arch"
+GRAPH_LABEL = "nvidia.com/dynamo-graph-deployment-name"
+COMPONENT_TYPE_LABEL = "nvidia.com/dynamo-component-type"
+_HOST, _ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+
+
+def gpu_toleration() -> dict[str, str]:
+    """Tolerates the GPU nodes' taint whatever its value, which differs between clusters."""
+    return {"key": GPU_TAINT_KEY, "operator": "Exists", "effect": "NoSchedule"}
+
+
+def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
+    """GPU nodes of the pool's model and architecture; workers together on one node, or apart but in one zone."""
+    gpu = plan.pool.instance.gpu
+    assert gpu is not None, "checks refuse a pool without GPUs"
+    affinity: dict[str, Any] = {
+        "nodeAffinity": _required(
+            _in(GPU_PRESENT_LABEL, "true"),
+            _in(GPU_PRODUCT_LABEL, GPU_PRODUCT[gpu]),
+            _in(ARCH_LABEL, plan.pool.instance.arch.value),
+        )
+    }
+    if plan.target.disaggregated:
+        workers = {"labelSelector": {"matchLabels": {WORKERS_LABEL: plan.name}}}
+        near = _HOST if plan.transport == "node" else _ZONE
+        affinity["podAffinity"] = {
+            "requiredDuringSchedulingIgnoredDuringExecution": [{**workers, "topologyKey": near}]
+        }
+        if plan.transport == "efa":
+            affinity["podAntiAffinity"] = _preferred({**workers, "topologyKey": _HOST})
+    return affinity
+
+
+def frontend_affinity(plan: GraphPlan) -> dict[str, Any]:
+    """A node the image runs on, without GPUs where there is one; frontends of one graph apart from each other."""
+    frontends = {GRAPH_LABEL: plan.name, COMPONENT_TYPE_LABEL: "frontend"}
+    without_gpu = {"matchExpressions": [{"key": GPU_PRESENT_LABEL, "operator": "DoesNotExist"}]}
+    return {
+        "nodeAffinity": {
+            **_required(_in(ARCH_LABEL, *plan.image_knobs.archs)),
+            "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": without_gpu}],
+        },
+        "podAntiAffinity": _preferred(
+            {"labelSelector": {"matchLabels": frontends}, "topologyKey": _HOST},
+        ),
+    }
+
+
+def _in(key: str, *values: str) -> dict[str, Any]:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def _required(*expressions: dict[str, Any]) -> dict[str, Any]:
+    terms = [{"matchExpressions": list(expressions)}]
+    return {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+
+
+def _preferred(term: dict[str, Any]) -> dict[str, Any]:
+    return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}

@@ -1,0 +1,72 @@
+"""vLLM workers: `python3 -m dynamo.vllm`, per Dynamo release. Pure.
+
+Source: the argument parser of each released `ai-dynamo` package (`dynamo.vllm`) and vLLM's own engine arguments.
+"""
+
+import json
+
+from graphs.command import Command, disaggregation_mode, flags, parsers
+from graphs.names import MODEL_PATH
+from targets.catalogue import MODEL_ID, Role
+from targets.plan import GraphPlan, WorkerPlan
+from targets.releases import Version
+
+_MODE_SINCE = Version(1, 0)
+"""0.4 knows `--is-prefill-worker` and sets the connector itself; later releases demand mode and connector."""
+_EVENTS_SINCE = Version(1, 1)
+"""Earlier releases publish KV events by themselves; from here only when configured (dynamo PR#7591)."""
+_EVENTS = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:20080"}
+_NIXL_PORT = {Role.PREFILL: 5600, Role.DECODE: 5700}
+"""First NIXL side-channel port of each role: two workers that share a host's network must not meet on one."""
+
+
+def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
+    """The worker's command line."""
+    worker = planned.worker
+    args = flags(
+        [
+            ("--model", MODEL_PATH),
+            ("--served-model-name", MODEL_ID),
+            ("--tensor-parallel-size", worker.tensor_parallel),
+            ("--pipeline-parallel-size", worker.pipeline_parallel),
+            ("--max-num-batched-tokens", worker.max_num_tokens),
+            ("--max-num-seqs", worker.max_batch_size),
+            ("--max-model-len", worker.max_seq_len),
+            ("--gpu-memory-utilization", worker.free_gpu_memory_fraction),
+            ("--enable-chunked-prefill", worker.chunked_prefill is True),
+            ("--no-enable-chunked-prefill", worker.chunked_prefill is False),
+            *parsers(plan.version),
+            *_disaggregation(plan, worker.role),
+            *_kv_events(plan, worker.role),
+        ]
+    )
+    port = _NIXL_PORT.get(worker.role)
+    return Command(
+        module="dynamo.vllm",
+        args=(*worker.arguments, *args, *planned.extra_args),
+        env={**plan.target.env, **({} if port is None else {"VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)})},
+    )
+
+
+def _disaggregation(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
+    if role is Role.WORKER:
+        return []
+    if plan.version < _MODE_SINCE:
+        return [("--is-prefill-worker", role is Role.PREFILL)]
+    connector: dict[str, object] = {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
+    if plan.transport == "efa":
+        connector["kv_connector_extra_config"] = {"backends": ["LIBFABRIC"]}
+    return [
+        ("--disaggregation-mode", disaggregation_mode(role)),
+        ("--kv-transfer-config", _json(connector)),
+    ]
+
+
+def _kv_events(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
+    if plan.router_mode != "kv" or role is Role.DECODE or plan.version < _EVENTS_SINCE:
+        return []
+    return [("--kv-events-config", _json(_EVENTS))]
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"))

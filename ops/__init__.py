@@ -1,0 +1,1 @@
+"""The verbs around Pulumi: synth, up, down, status, diff, verify, bench, cost."""

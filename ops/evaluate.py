@@ -1,0 +1,218 @@
+"""Run the stack's program in this process, on the SDK's mock monitor: no Pulumi CLI, no network, no credentials."""
+
+import asyncio
+import os
+import runpy
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import Any
+
+import pulumi
+from google.protobuf.json_format import MessageToDict
+from pulumi.runtime import get_root_resource, mocks, rpc, set_all_config, set_mocks
+from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.stack import run_pulumi_func
+
+from ops.stack_file import StackFile
+
+UNKNOWN = "[computed]"
+"""Stands for a value that only a deployment can know."""
+SECRET = "[secret]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resource:
+    """One registered resource. inputs: as the engine would get them, secrets wrapped in Secret, unknowns as UNKNOWN.
+
+    read: whether it is looked up rather than managed.
+    """
+
+    urn: str
+    type: str
+    name: str
+    parent: str
+    dependencies: tuple[str, ...]
+    property_dependencies: Mapping[str, tuple[str, ...]]
+    provider: str
+    inputs: Mapping[str, Any]
+    protect: bool = False
+    read: bool = False
+
+
+@dataclass(frozen=True)
+class Secret:
+    """A secret value; only what applies resources may open it."""
+
+    value: Any = field(repr=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """Every resource of a stack in dependency order, and its outputs."""
+
+    stack: str
+    resources: tuple[Resource, ...]
+    outputs: Mapping[str, Any]
+
+
+class _NoMocks(mocks.Mocks):
+    """The recorder answers registrations itself; calls to a cloud have no answer before a deployment."""
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        raise NotImplementedError("the recorder registers resources")
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        return {}, None
+
+
+class Recorder(mocks.MockMonitor):
+    """Keeps every registration and answers it as a preview does: inputs come back, the rest stays unknown."""
+
+    def __init__(self) -> None:
+        super().__init__(_NoMocks())
+        self.recorded: list[Resource] = []
+
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """The engine's URN: types of all ancestors but the stack, then the resource's own."""
+        ancestors = parent.split("::")[2] if parent else ""
+        own = type_ if ancestors in ("", "pulumi:pulumi:Stack") else f"{ancestors}${type_}"
+        return "::".join([f"urn:pulumi:{pulumi.get_stack()}", pulumi.get_project(), own, name])
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        if request.type != "pulumi:pulumi:Stack":
+            self._record(request, urn, request.object, read=False)
+        return resource_pb2.RegisterResourceResponse(urn=urn, object=request.object)
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        urn = self.make_urn(request.parent, request.type, request.name)
+        self._record(request, urn, request.properties, read=True)
+        return resource_pb2.ReadResourceResponse(urn=urn, properties=request.properties)
+
+    def _record(self, request: Any, urn: str, properties: Any, *, read: bool) -> None:
+        by_property = {} if read else request.propertyDependencies
+        inputs = plain(properties)
+        if read:
+            inputs = {"id": request.id} | {key: value for key, value in inputs.items() if value is not None}
+        self.recorded.append(
+            Resource(
+                urn=urn,
+                type=request.type,
+                name=request.name,
+                parent=request.parent,
+                dependencies=tuple(sorted(request.dependencies)),
+                property_dependencies={
+                    key: tuple(sorted(by_property[key].urns))
+                    for key in sorted(by_property)
+                    if by_property[key].urns
+                },
+                provider=request.provider.rpartition("::")[0],
+                inputs=inputs,
+                protect=not read and bool(request.protect),
+                read=read,
+            )
+        )
+
+
+def evaluate(project: Path, stack: str) -> Evaluation:
+    """Run the project's `__main__.py` with the stack's config as a preview would.
+
+    Raises pulumi.RunError with the message that `pulumi up` would show, and StackFileError for a stack that is not
+    there.
+    """
+    stack_file = StackFile.load(project, stack)
+    recorder = Recorder()
+    with _config(stack_file), _project_modules(project):
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            set_mocks(_NoMocks(), stack_file.project, stack, preview=True, monitor=recorder)
+            program = str(project / "__main__.py")
+            loop.run_until_complete(
+                run_pulumi_func(lambda: _discard(runpy.run_path(program, run_name="__main__")))
+            )
+            outputs = loop.run_until_complete(_outputs())
+        finally:
+            loop.close()
+            asyncio.set_event_loop(None)
+    return Evaluation(stack=stack, resources=tuple(dependency_order(recorder.recorded)), outputs=outputs)
+
+
+def _discard(_: object) -> None:
+    """runpy returns the program's globals, which Pulumi would take for an awaitable program."""
+
+
+async def _outputs() -> dict[str, Any]:
+    root: Any = get_root_resource()
+    return dict(sorted(plain(await rpc.serialize_properties(root.outputs, {})).items()))
+
+
+def plain(properties: Any) -> dict[str, Any]:
+    """A registration's Struct as Python values: whole numbers as int, secrets as Secret, unknowns as UNKNOWN."""
+    value: dict[str, Any] = _plain(MessageToDict(properties))
+    return value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        signature = value.get(rpc._special_sig_key)
+        if signature == rpc._special_secret_sig:
+            return Secret(_plain(value["value"]))
+        if signature == rpc._special_resource_sig:
+            return value["urn"]
+        return {key: _plain(item) for key, item in sorted(value.items())}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return UNKNOWN if value == rpc.UNKNOWN else value
+
+
+def dependency_order(resources: Iterable[Resource]) -> Iterator[Resource]:
+    """Parents, providers and dependencies before what needs them; ties by URN, so that the order never varies."""
+    by_urn = {resource.urn: resource for resource in resources}
+    needs = {
+        urn: {u for u in (r.parent, r.provider, *r.dependencies) if u in by_urn} for urn, r in by_urn.items()
+    }
+    sorter = TopologicalSorter(needs)
+    sorter.prepare()
+    while sorter.is_active():
+        ready = sorted(sorter.get_ready())
+        for urn in ready:
+            yield by_urn[urn]
+        sorter.done(*ready)
+
+
+@contextmanager
+def _config(stack_file: StackFile) -> Iterator[None]:
+    """The stack's config in the environment, as Pulumi's language host hands it to a program."""
+    handed = stack_file.environment()
+    before = {name: os.environ.get(name) for name in handed}
+    os.environ.update(handed)
+    set_all_config(dict(stack_file.config), sorted(stack_file.secret_keys))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        set_all_config({}, [])
+
+
+@contextmanager
+def _project_modules(project: Path) -> Iterator[None]:
+    """The project's folder as working directory and first on the module path, as under `pulumi up`."""
+    before = Path.cwd()
+    os.chdir(project)
+    sys.path.insert(0, str(project))
+    try:
+        yield
+    finally:
+        sys.path.remove(str(project))
+        os.chdir(before)

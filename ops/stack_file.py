@@ -1,0 +1,103 @@
+"""A stack's config as Pulumi's CLI reads it from Pulumi.yaml and Pulumi.<stack>.yaml."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ENCRYPTED = "[secret]"
+"""Stands for an encrypted value, which only the CLI can open."""
+
+
+class StackFileError(Exception):
+    """The stack's file is missing or not what Pulumi can read; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackFile:
+    """config: full key to text, structured values as JSON. secret_keys: the keys that hold an encrypted value."""
+
+    project: str
+    stack: str
+    config: Mapping[str, str]
+    secret_keys: frozenset[str]
+
+    @classmethod
+    def load(cls, project: Path, stack: str) -> "StackFile":
+        """Read both files. Raises StackFileError."""
+        path = project / f"Pulumi.{stack}.yaml"
+        if not path.exists():
+            raise StackFileError(
+                f"--stack: {stack!r} has no {path.name} here; choose one of {', '.join(stacks(project))}"
+            )
+        described = _read(project / "Pulumi.yaml")
+        name = str(described["name"])
+        values = _defaults(name, described.get("config") or {}) | (_read(path).get("config") or {})
+        return cls(
+            project=name,
+            stack=stack,
+            config={key: _text(_opened(value)) for key, value in sorted(values.items())},
+            secret_keys=frozenset(key for key, value in values.items() if _has_secret(value)),
+        )
+
+    def environment(self) -> dict[str, str]:
+        """The environment variables through which a language host hands config to a program."""
+        return {
+            "PULUMI_CONFIG": json.dumps(self.config, sort_keys=True),
+            "PULUMI_CONFIG_SECRET_KEYS": json.dumps(sorted(self.secret_keys)),
+        }
+
+
+def stacks(project: Path) -> list[str]:
+    """Names of the project's stacks, those with a config file."""
+    return sorted(
+        path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in project.glob("Pulumi.*.yaml")
+    )
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        content = yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise StackFileError(f"{path.name} is not YAML: {error}") from None
+    if not isinstance(content, dict):
+        raise StackFileError(f"{path.name} is not a mapping of keys to values")
+    return content
+
+
+def _defaults(project: str, declared: Mapping[str, Any]) -> dict[str, Any]:
+    """Values that Pulumi.yaml gives to every stack."""
+    given = {}
+    for key, declaration in declared.items():
+        full = key if ":" in key else f"{project}:{key}"
+        if not isinstance(declaration, Mapping):
+            given[full] = declaration
+        elif "value" in declaration or "default" in declaration:
+            given[full] = declaration.get("value", declaration.get("default"))
+    return given
+
+
+def _is_secret(value: Any) -> bool:
+    return isinstance(value, Mapping) and set(value) == {"secure"}
+
+
+def _has_secret(value: Any) -> bool:
+    if _is_secret(value):
+        return True
+    items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()
+    return any(_has_secret(item) for item in items)
+
+
+def _opened(value: Any) -> Any:
+    if _is_secret(value):
+        return ENCRYPTED
+    if isinstance(value, Mapping):
+        return {key: _opened(item) for key, item in value.items()}
+    return [_opened(item) for item in value] if isinstance(value, list) else value
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

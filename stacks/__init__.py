@@ -1,0 +1,1 @@
+"""A stack's settings and the program that they describe."""

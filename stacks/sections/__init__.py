@@ -1,0 +1,1 @@
+"""One module for each key of a stack's config; pydantic models only."""

@@ -1,0 +1,21 @@
+"""`huggingFace`: access to the weights' hub."""
+
+from pydantic import SecretStr, model_validator
+
+from targets.knobs import ObjectName
+from targets.strict import Strict
+
+
+class HuggingFaceSettings(Strict):
+    """Access to Hugging Face. GPT-OSS is not gated: a token only lifts download limits."""
+
+    token: SecretStr | None = None
+    """Token, as a Pulumi secret."""
+    existing_secret: ObjectName | None = None
+    """Name of a Secret on the cluster that holds the token under HF_TOKEN."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> "HuggingFaceSettings":
+        if self.token is not None and self.existing_secret is not None:
+            raise ValueError("token and existingSecret exclude each other; keep one")
+        return self

@@ -1,0 +1,164 @@
+"""A stack's settings: frozen models that refuse what they do not know, and the only reader of pulumi.Config."""
+
+import difflib
+import json
+import math
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+import pulumi
+from pydantic import AfterValidator, BaseModel, ValidationError
+
+from stacks.sections.cache import CacheSettings
+from stacks.sections.cluster import ExistingCluster
+from stacks.sections.hugging_face import HuggingFaceSettings
+from stacks.sections.platform import PlatformSettings
+from stacks.sections.pool import PoolSettings
+from targets.catalogue import TARGETS, Target
+from targets.checks import check, check_platform, target_named
+from targets.hardware import INSTANCE_TYPES
+from targets.knobs import GraphKnobs
+from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.releases import Version
+from targets.strict import Strict
+
+PROJECT = "dynamo-gpt-oss"
+_PLAIN_KEYS = {"target"}
+"""Keys whose value is text; all others hold structured values."""
+
+
+class ConfigError(pulumi.RunError):
+    """The stack's config cannot be used; the message has one sentence a problem and is all that users see."""
+
+
+class Settings(Strict):
+    """Everything a stack says."""
+
+    target: Annotated[str, AfterValidator(target_named)]
+    """Published system to serve."""
+    cluster: ExistingCluster
+    """Where it runs."""
+    pool: PoolSettings = PoolSettings()
+    """GPU nodes it runs on."""
+    platform: PlatformSettings = PlatformSettings()
+    """Dynamo operator."""
+    cache: CacheSettings = CacheSettings()
+    """Model weights."""
+    hugging_face: HuggingFaceSettings = HuggingFaceSettings()
+    """Token for downloads."""
+    graph: GraphKnobs = GraphKnobs()
+    """The graph and its knobs."""
+
+    def published(self) -> Target:
+        """The target's data."""
+        return TARGETS[self.target]
+
+    def gpu_pool(self) -> Pool:
+        """The pool, with what is not said taken from the target."""
+        return _pool(self.published(), self.pool)
+
+    def plan(self) -> GraphPlan:
+        """The resolved and checked graph. Raises Refusal."""
+        plan = resolve(self.published(), self.graph, self.gpu_pool())
+        check(plan)
+        check_platform(plan, self.platform_version())
+        return plan
+
+    def platform_version(self) -> Version:
+        """Version of the platform."""
+        return Version.parse(self.platform.version or self.graph.dynamo_version)
+
+
+def load() -> Settings:
+    """Read and check the stack's config. Raises ConfigError with one line a problem."""
+    config, said = pulumi.Config(PROJECT), pulumi.runtime.get_config_env()
+    keys = [name.removeprefix(f"{PROJECT}:") for name in said if name.startswith(f"{PROJECT}:")]
+    secret_keys = {name.removeprefix(f"{PROJECT}:") for name in pulumi.runtime.get_config_secret_keys_env()}
+    return parse({key: _value(key, config.require(key)) for key in sorted(keys)}, secret_keys)
+
+
+def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
+    """Settings from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
+    try:
+        settings = Settings.model_validate(values)
+        settings.plan()
+    except ValidationError as invalid:
+        raise ConfigError("\n".join(_sentences(invalid))) from None
+    except Refusal as refusal:
+        raise ConfigError("\n".join(f"{PROJECT}:{line}" for line in str(refusal).splitlines())) from None
+    if settings.hugging_face.token is not None and "huggingFace" not in secret_keys:
+        raise ConfigError(
+            f"{PROJECT}:huggingFace.token: the value is not encrypted; set it with "
+            f"`pulumi config set --secret --path {PROJECT}:huggingFace.token`"
+        )
+    return settings
+
+
+def _pool(target: Target, pool: PoolSettings) -> Pool:
+    name = pool.instance_type or next(
+        i.name for i in INSTANCE_TYPES.values() if i.gpu is target.gpus[0] and i.gpus >= 4
+    )
+    instance = INSTANCE_TYPES[name]
+    # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
+    published = sum(worker.replicas * worker.gpus for worker in target.workers)
+    return Pool(instance=instance, nodes=pool.nodes or max(1, math.ceil(published / max(instance.gpus, 1))))
+
+
+def _value(key: str, text: str) -> Any:
+    if key in _PLAIN_KEYS or key not in {field.alias for field in Settings.model_fields.values()}:
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ConfigError(f"{PROJECT}:{key}: {text!r} is not an object; write its keys below it") from None
+
+
+def _sentences(invalid: ValidationError) -> Iterator[str]:
+    for error in invalid.errors():
+        path = [str(part) for part in error["loc"]]
+        key, given = f"{PROJECT}:{'.'.join(path)}", _shown(path, error["input"])
+        context = error.get("ctx", {})
+        match error["type"]:
+            case "extra_forbidden":
+                known = _known_keys(path[:-1])
+                near = difflib.get_close_matches(path[-1], known, n=1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                yield f"{key}: unknown key, given {given}{hint}; known keys: {', '.join(known)}"
+            case "missing":
+                yield f"{key}: missing; {_description(path)}"
+            case "literal_error":
+                yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
+            case "model_type" | "model_attributes_type" | "dict_type":
+                yield f"{key}: {given} is not an object; write its keys below it"
+            case "value_error":
+                yield f"{key}: {given}: {context['error']}"
+            case _:
+                yield f"{key}: {given}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _shown(path: list[str], given: Any) -> str:
+    if "token" in path or isinstance(given, Mapping):
+        return "[secret]" if "token" in path else "{" + ", ".join(map(str, given)) + "}"
+    return repr(given)
+
+
+def _known_keys(path: list[str]) -> list[str]:
+    model: Any = Settings
+    for part in path:
+        by_alias = {field.alias: field for field in model.model_fields.values()}
+        if part in by_alias:
+            model = _model_in(by_alias[part].annotation) or model
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if get_origin(annotation) in (Union, types.UnionType, Annotated, list, tuple):
+        return next((found for arg in get_args(annotation) if (found := _model_in(arg))), None)
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _description(path: list[str]) -> str:
+    if path == ["target"]:
+        return f"choose one of {', '.join(TARGETS)}"
+    return "it has no default"

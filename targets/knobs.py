@@ -1,0 +1,96 @@
+"""What users may turn on a graph: typed and bounded; whatever is not said keeps the published value. Pure."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from targets.releases import DEFAULT, supported
+from targets.strict import Strict
+
+ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
+"""A Kubernetes object name (DNS-1123 label)."""
+EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+GpuCount = Literal[1, 2, 4, 8]
+DynamoVersion = Annotated[str, AfterValidator(lambda text: str(supported(text)))]
+"""MAJOR.MINOR.PATCH of a supported release line."""
+
+MODEL_CONTEXT = 131072
+"""Positions the model was trained for (`max_position_embeddings` of its config.json), in tokens."""
+
+
+class RoleKnobs(Strict):
+    """Settings of the workers of one role."""
+
+    replicas: int | None = Field(default=None, ge=1, le=64)
+    """Workers of this role."""
+    nodes: int = Field(default=1, ge=1, le=18)
+    """Nodes that one worker spans (multi-node needs Grove or LeaderWorkerSet on the platform)."""
+    tensor_parallel: GpuCount | None = None
+    """GPUs that one layer is split over."""
+    pipeline_parallel: GpuCount | None = None
+    """Groups of layers, each on GPUs of its own."""
+    expert_parallel: GpuCount | None = None
+    """GPUs that the experts are spread over (TensorRT-LLM)."""
+    max_num_tokens: int | None = Field(default=None, ge=256, le=1_048_576)
+    """Tokens in one engine step; lower it when CUDA runs out of memory."""
+    max_batch_size: int | None = Field(default=None, ge=1, le=8192)
+    """Sequences in one engine step; at most what the CUDA graphs were captured for."""
+    max_seq_len: int | None = Field(default=None, ge=1024, le=MODEL_CONTEXT)
+    """Tokens of one sequence, prompt and answer together."""
+    free_gpu_memory_fraction: float | None = Field(default=None, ge=0.1, le=0.95)
+    """Share of GPU memory for the KV cache; lower it to 0.8 or 0.7 when CUDA runs out of memory."""
+    chunked_prefill: bool | None = None
+    """Whether long prompts are processed in pieces."""
+    extra_args: tuple[str, ...] = ()
+    """Engine arguments added after ours."""
+    env: Mapping[EnvName, str] = {}
+    """Environment added to ours."""
+
+
+class FrontendKnobs(Strict):
+    """Settings of the OpenAI-compatible frontend."""
+
+    replicas: int = Field(default=1, ge=1, le=32)
+    """Frontend pods."""
+    router_mode: Literal["round-robin", "random", "kv"] | None = None
+    """How requests find workers; `kv` prefers the worker that has the prompt's prefix cached."""
+    extra_args: tuple[str, ...] = ()
+    """Frontend arguments added after ours."""
+    env: Mapping[EnvName, str] = {}
+    """Environment added to ours."""
+
+
+class ImageKnobs(Strict):
+    """The runtime image, when it is not NVIDIA's published one."""
+
+    repository: str | None = None
+    """Registry and name, without tag."""
+    tag: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")
+    """Tag; the Dynamo version where nothing is said."""
+    digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
+    """Digest, instead of a tag."""
+    runtime_version: DynamoVersion | None = None
+    """Dynamo version inside an image whose tag does not say it (`runtimeVersionOverride`)."""
+    archs: tuple[Literal["amd64", "arm64"], ...] = ("amd64", "arm64")
+    """CPU architectures that the image holds."""
+    pull_secret: ObjectName | None = None
+    """Name of an existing image pull Secret."""
+
+
+class GraphKnobs(Strict):
+    """One GPT-OSS graph."""
+
+    name: ObjectName | None = None
+    """Name of the DynamoGraphDeployment; the published recipe's where nothing is said."""
+    dynamo_version: DynamoVersion = DEFAULT
+    """Dynamo release that the graph's command lines, images and API version follow."""
+    image: ImageKnobs = ImageKnobs()
+    frontend: FrontendKnobs = FrontendKnobs()
+    prefill: RoleKnobs = RoleKnobs()
+    decode: RoleKnobs = RoleKnobs()
+    worker: RoleKnobs = RoleKnobs()
+    transport: Literal["node", "efa"] | None = None
+    """How KV cache travels: inside one node (workers are kept together) or over EFA (workers are spread)."""
+    log_level: Literal["error", "warn", "info", "debug", "trace"] = "info"
+    """Dynamo's own log level (`DYN_LOG`)."""

@@ -1,0 +1,61 @@
+"""The Dynamo releases that graphs can be rendered for. Pure.
+
+Sources: the released `ai-dynamo` packages (versions) and Dynamo's release notes (API versions, images).
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, order=True)
+class Version:
+    """A MAJOR.MINOR.PATCH version that compares as numbers."""
+
+    major: int
+    minor: int
+    patch: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> "Version":
+        """Read `1.2.1`. Raises ValueError for anything else."""
+        parts = text.split(".")
+        if len(parts) != 3 or not all(part.isdigit() for part in parts):
+            raise ValueError(f"{text!r} is not a MAJOR.MINOR.PATCH version")
+        return cls(*map(int, parts))
+
+    @property
+    def line(self) -> str:
+        """The release line, `1.2` for 1.2.1."""
+        return f"{self.major}.{self.minor}"
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+
+LATEST_PATCH = {
+    "0.4": "0.4.1",
+    "1.0": "1.0.2",
+    "1.2": "1.2.1",
+    "1.3": "1.3.1",
+    "1.4": "1.4.2",
+    "1.6": "1.6.1",
+}
+"""Supported release lines and the patch release of each that is used by default."""
+
+DEFAULT = "1.2.1"
+"""The release of the published recipes."""
+
+GRAPH_API_V1BETA1_SINCE = Version(1, 3)
+"""First release whose operator serves nvidia.com/v1beta1 and whose recipes are written in it."""
+
+
+def supported(text: str) -> Version:
+    """The version if its release line is supported. Raises ValueError naming the choices."""
+    version = Version.parse(text)
+    if version.line not in LATEST_PATCH:
+        raise ValueError(f"Dynamo {text} is not supported; choose one of {', '.join(LATEST_PATCH.values())}")
+    return version
+
+
+def graph_api_version(version: Version) -> str:
+    """The DynamoGraphDeployment API version that graphs of this release are written in."""
+    return "nvidia.com/v1beta1" if version >= GRAPH_API_V1BETA1_SINCE else "nvidia.com/v1alpha1"
