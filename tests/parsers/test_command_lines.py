@@ -1,0 +1,88 @@
+"""Every command line that graphs/ writes is taken by the argument parser of the release that will read it."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from graphs.deployment import graph_deployment
+from targets.catalogue import TARGETS, Target
+from targets.checks import check
+from targets.hardware import INSTANCE_TYPES, InstanceType
+from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
+from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.releases import LATEST_PATCH
+from tests.parsers.harness import RELEASES, parse_all
+
+TUNED = RoleKnobs(
+    max_num_tokens=16384,
+    max_batch_size=16,
+    max_seq_len=65536,
+    free_gpu_memory_fraction=0.7,
+    pipeline_parallel=2,
+    chunked_prefill=False,
+)
+
+
+def plans(target: Target, release: str) -> Iterator[GraphPlan]:
+    """The target as published, and, where that can run on the release, with each knob that adds an argument."""
+    pool = Pool(instance=_instance(target), nodes=18)
+    published = resolve(target, GraphKnobs(dynamo_version=release), pool)
+    try:
+        check(published)
+    except Refusal:
+        return
+    yield published
+    yield resolve(target, GraphKnobs(dynamo_version=release, frontend=FrontendKnobs(router_mode="kv")), pool)
+    roles = {worker.role.value: TUNED for worker in target.workers}
+    yield resolve(
+        target, GraphKnobs.model_validate({"dynamo_version": release, "transport": "node", **roles}), pool
+    )
+    if target.disaggregated:
+        yield resolve(target, GraphKnobs(dynamo_version=release, transport="efa"), pool)
+
+
+def _instance(target: Target) -> InstanceType:
+    return next(
+        instance
+        for instance in reversed(INSTANCE_TYPES.values())
+        if instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
+    )
+
+
+def command_lines(manifest: object) -> Iterator[tuple[str, list[str]]]:
+    """(module, arguments) of every container that runs `python3 -m dynamo.<module>`, at any depth."""
+    if isinstance(manifest, Mapping):
+        if str(manifest.get("command", [""])[-1]).startswith("dynamo."):
+            assert manifest["command"][:2] == ["python3", "-m"]
+            yield manifest["command"][2].removeprefix("dynamo."), manifest["args"]
+        manifest = list(manifest.values())
+    if isinstance(manifest, list):
+        for value in manifest:
+            yield from command_lines(value)
+
+
+@pytest.mark.parametrize("release", LATEST_PATCH.values())
+def test_the_release_takes_every_command_line(release: str) -> None:
+    assert release in RELEASES
+    lines: dict[str, dict[tuple[str, ...], str]] = {}
+    for target in TARGETS.values():
+        for plan in plans(target, release):
+            found = list(command_lines(graph_deployment(plan, "default")))
+            assert len(found) == 1 + len(plan.workers)
+            for module, args in found:
+                lines.setdefault(module, {})[tuple(args)] = target.name
+    assert {"frontend", "trtllm", "vllm", "sglang"} <= lines.keys()
+    refused = [
+        f"{owner}: dynamo.{module} {' '.join(args)}\n  {verdict.error.splitlines()[-1]}"
+        for module, owners in lines.items()
+        for (args, owner), verdict in zip(
+            owners.items(), parse_all(release, module, list(owners)), strict=True
+        )
+        if not verdict.accepted
+    ]
+    assert not refused, "\n".join(refused)
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
+def test_every_target_can_run_on_some_release_that_is_asked(target: Target) -> None:
+    assert any(True for release in LATEST_PATCH.values() for _ in plans(target, release))
