@@ -1,0 +1,157 @@
+"""What the operator stand-in refuses beyond its schema: the admission rules of Dynamo 1.6's webhook. Pure.
+
+Rules of fields that the schema does not have (eppConfig, checkpoint, GPU memory service, failover, topology) are
+not here. The stand-in is an operator with Grove, unless a graph switches it off for itself.
+"""
+
+import re
+from collections.abc import Iterator
+
+from embedded.reconcile import Component, Object, components
+
+_GROVE_NAME_LIMIT = 45
+"""Characters of graph name and component names together; Grove's names for pods take the rest of the 63."""
+
+_SEMVER = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?")
+_EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
+_ANNOTATIONS = {
+    "nvidia.com/dynamo-kube-discovery-mode": ("pod", "container"),
+    "nvidia.com/grove-update-strategy": ("RollingRecreate", "OnDelete"),
+    _EXECUTOR: ("mp", "ray"),
+}
+
+
+def violations(graph: Object, old: Object | None = None) -> list[str]:
+    """Every rule that the graph breaks, as one sentence with the field's path each; empty for a good graph.
+
+    old: the graph as stored, on update.
+    """
+    found = components(graph)
+    broken = [*_graph_rules(graph, found)]
+    grove = graph["metadata"].get("annotations", {}).get("nvidia.com/enable-grove", "true").lower() != "false"
+    for component in found:
+        broken += _component_rules(component)
+        broken += _grove_rules(graph["metadata"]["name"], component) if grove else _no_grove_rules(component)
+    return broken + ([*_update_rules(graph, found, old)] if old else [])
+
+
+def warnings(graph: Object) -> list[str]:
+    """What the operator accepts but ignores."""
+    return [
+        f"{component.path}.dynamoNamespace is deprecated and ignored: the namespace is "
+        f"{graph['metadata']['namespace']}-{graph['metadata']['name']}"
+        for component in components(graph)
+        if "dynamoNamespace" in component.raw
+    ]
+
+
+def _graph_rules(graph: Object, found: list[Component]) -> Iterator[str]:
+    spec, annotations = graph["spec"], graph["metadata"].get("annotations", {})
+    if not found:
+        field = "services" if "v1alpha1" in graph["apiVersion"] else "components"
+        yield f"spec.{field} must have at least one component"
+    for key, allowed in _ANNOTATIONS.items():
+        if key in annotations and annotations[key] not in allowed:
+            yield f"metadata.annotations[{key}] must be one of {', '.join(allowed)}, not {annotations[key]!r}"
+    origin = annotations.get("nvidia.com/dynamo-operator-origin-version", "0.0.0")
+    if not _SEMVER.fullmatch(origin):
+        yield f"metadata.annotations[nvidia.com/dynamo-operator-origin-version] must be semver, not {origin!r}"
+    for index, claim in enumerate(spec.get("pvcs", ())):
+        if not claim["name"]:
+            yield f"spec.pvcs[{index}].name is required"
+    strategy = spec.get("restart", {}).get("strategy", {})
+    order, names = strategy.get("order", []), sorted(component.name for component in found)
+    if order and strategy.get("type") == "Parallel":
+        yield "spec.restart.strategy.order cannot be set when type is Parallel"
+    elif order and sorted(order) != names:
+        yield f"spec.restart.strategy.order must name every component once ({', '.join(names)}), not {order}"
+    if "priorityClassName" in spec and annotations.get("nvidia.com/enable-grove", "").lower() == "false":
+        yield "spec.priorityClassName requires the Grove pathway, which nvidia.com/enable-grove switches off"
+
+
+def _component_rules(component: Component) -> Iterator[str]:
+    raw, path = component.raw, component.path
+    alpha = "services" in path
+    image = _image(component)
+    where = f"{path}.{'extraPodSpec.mainContainer' if alpha else 'podTemplate.spec.containers[main]'}.image"
+    if not image:
+        yield f"{where} is required"
+    elif "runtimeVersionOverride" not in raw and not _SEMVER.fullmatch(_tag(image)):
+        yield (
+            f"{path}.runtimeVersionOverride is required when the specified Dynamo runtime container image has no "
+            f"parseable semantic-version tag: {image}"
+        )
+    if component.type == "epp":
+        yield f"{path}: type epp needs the InferencePool API, which this cluster does not serve"
+    if alpha:
+        yield from _alpha_rules(component)
+        return
+    if str(raw.get("sharedMemorySize", "")).startswith("-"):
+        yield f"{path}.sharedMemorySize must be non-negative, not {raw['sharedMemorySize']}"
+    names = [one["name"] for one in component.pod["spec"].get("containers", ())]
+    if "frontendSidecar" in raw and raw["frontendSidecar"] not in names:
+        yield (
+            f"{path}.frontendSidecar must match a podTemplate.spec.containers name ({', '.join(names)}), "
+            f"not {raw['frontendSidecar']!r}"
+        )
+
+
+def _alpha_rules(component: Component) -> Iterator[str]:
+    raw, path = component.raw, component.path
+    for index, mount in enumerate(raw.get("volumeMounts", ())):
+        if not mount.get("mountPoint") and not mount.get("useAsCompilationCache"):
+            yield f"{path}.volumeMounts[{index}].mountPoint is required when useAsCompilationCache is false"
+    backend = raw.get("annotations", {}).get(_EXECUTOR, "mp")
+    if backend not in _ANNOTATIONS[_EXECUTOR]:
+        yield f"{path}.annotations[{_EXECUTOR}] must be one of mp, ray, not {backend!r}"
+
+
+def _image(component: Component) -> str:
+    runtime = [one for one in component.pod["spec"].get("initContainers", ()) if one["name"] == "runtime"]
+    return next((str(one["image"]) for one in (component.main, *runtime) if one.get("image")), "")
+
+
+def _tag(image: str) -> str:
+    return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
+
+
+def _grove_rules(graph: str, component: Component) -> Iterator[str]:
+    clique = component.name.lower()
+    combined = len(graph) + len(clique) + (len(f"{clique}-ldr") if component.nodes > 1 else 0)
+    if combined > _GROVE_NAME_LIMIT:
+        yield (
+            f"{component.path}: combined resource name length {combined} exceeds the {_GROVE_NAME_LIMIT}-character "
+            f"pod-name limit; shorten the graph's name {graph!r} or the component's name {component.name!r}"
+        )
+
+
+def _no_grove_rules(component: Component) -> Iterator[str]:
+    if "minAvailable" in component.raw:
+        yield f"{component.path}.minAvailable is currently supported only for Grove-backed components"
+    if component.nodes > 1:
+        yield f"{component.path}.multinode requires Grove or LeaderWorkerSet, and this cluster has no other than Grove"
+
+
+def _update_rules(graph: Object, found: list[Component], old: Object) -> Iterator[str]:
+    before = {component.name: component for component in components(old)}
+    added = sorted({component.name for component in found} - before.keys())
+    removed = sorted(before.keys() - {component.name for component in found})
+    if added or removed:
+        yield (
+            "component topology is immutable and cannot be modified after creation: "
+            f"added {', '.join(added) or 'none'}, removed {', '.join(removed) or 'none'}"
+        )
+    framework, was = (one["spec"].get("backendFramework") for one in (graph, old))
+    if was and framework != was:
+        yield f"spec.backendFramework is immutable and cannot be changed after creation: {was} to {framework}"
+    for component in found:
+        stored = before.get(component.name, component)
+        if (component.nodes > 1) != (stored.nodes > 1):
+            yield f"{component.path} cannot change node topology between single-node and multi-node after creation"
+        if component.replicas != stored.replicas and _scaled_by_adapter(component):
+            yield f"{component.path}.replicas cannot be modified directly when scaling adapter is enabled"
+
+
+def _scaled_by_adapter(component: Component) -> bool:
+    adapter = component.raw.get("scalingAdapter")
+    return adapter is not None and bool(adapter.get("enabled", "components" in component.path))

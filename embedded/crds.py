@@ -1,0 +1,282 @@
+"""The CustomResourceDefinitions that the operator stand-in serves: closed, one version each.
+
+Scaffolding of the embedded cluster; a real cluster gets its definitions from the dynamo-platform chart. Field
+names, enums, patterns and limits are those of Dynamo 1.6's DynamoGraphDeployment. Left out, and so refused by the
+API server, is what the stand-in cannot simulate: autoscaling, checkpoint, eppConfig, experimental, failover,
+gpuMemoryService, modelRef, topologyConstraint, and v1alpha1's frontendSidecar and ingress.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+Version = Literal["v1alpha1", "v1beta1"]
+
+SIMULATED = {"dynamo-gpt-oss/simulated": "true"}
+"""Label of everything that the stand-in creates."""
+
+
+class Schema(dict[str, Any]):
+    """An OpenAPI v3 structural schema, ready to be served."""
+
+
+_SCALARS: dict[type, dict[str, Any]] = {
+    str: {"type": "string"},
+    bool: {"type": "boolean"},
+    int: {"type": "integer", "format": "int32", "minimum": 0},
+}
+
+
+def _schema(shape: Any, *rules: str, **more: Any) -> Schema:
+    """The closed schema of a shape; rules: CEL expression and message, in turns; more: further keywords.
+
+    A shape is str, bool, int (int32, not negative), a Schema, [shape], {str: shape} for a map of any keys, or
+    {"key": shape} for an object; a key that ends in "!" is required.
+    """
+    if isinstance(shape, Schema):
+        schema = shape
+    elif isinstance(shape, list):
+        schema = Schema(type="array", items=_schema(shape[0]))
+    elif isinstance(shape, dict) and str in shape:
+        schema = Schema(type="object", additionalProperties=_schema(shape[str]))
+    elif isinstance(shape, dict):
+        schema = Schema(type="object", properties={key.rstrip("!"): _schema(shape[key]) for key in shape})
+        required = [key[:-1] for key in shape if key.endswith("!")]
+        schema |= {"required": required} if required else {}
+    else:
+        schema = Schema(_SCALARS[shape])
+    validations = [
+        {"rule": rule, "message": text} for rule, text in zip(rules[::2], rules[1::2], strict=True)
+    ]
+    return Schema(schema | more | ({"x-kubernetes-validations": validations} if validations else {}))
+
+
+_TEXTS = _schema({str: str})
+_NAME = _schema(str, minLength=1)
+_INT_OR_STRING = Schema(
+    {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+)
+_QUANTITY = _schema(
+    _INT_OR_STRING, pattern=r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$"
+)
+_METADATA = {"annotations": _TEXTS, "finalizers": [str], "labels": _TEXTS, "name": str, "namespace": str}
+_REPLACED = {"Quantity": _QUANTITY, "IntOrString": _INT_OR_STRING, "ObjectMeta": _schema(_METADATA)}
+_KEPT = ("type", "format", "required", "enum", "x-kubernetes-list-type", "x-kubernetes-list-map-keys",
+         "x-kubernetes-map-type")  # fmt: skip
+
+
+def structural(schemas: Mapping[str, Any], name: str) -> Schema:
+    """The schema `name` of an API server's OpenAPI v3 document as a closed structural schema without references.
+
+    schemas: `components.schemas` of `/openapi/v3/api/v1`. Raises KeyError for a name that it does not hold.
+    """
+    return _REPLACED.get(name.rpartition(".")[2]) or _resolved(schemas, schemas[name])
+
+
+def _resolved(schemas: Mapping[str, Any], node: Mapping[str, Any]) -> Schema:
+    for part in (node, *node.get("allOf", ())):
+        if "$ref" in part:
+            return structural(schemas, part["$ref"].rpartition("/")[2])
+    resolved = Schema({key: node[key] for key in _KEPT if key in node})
+    if "properties" in node:
+        resolved["properties"] = {
+            key: _with_default(_resolved(schemas, value), value, key in node.get("required", ()))
+            for key, value in node["properties"].items()
+        }
+    for key in {"items", "additionalProperties"} & node.keys():
+        resolved[key] = _resolved(schemas, node[key])
+    return resolved
+
+
+def _with_default(schema: Schema, node: Mapping[str, Any], required: bool) -> Schema:
+    """The property with its default, unless that is Go's zero value: the document has one for every required field,
+    which would then never be missed, and {} for every struct, which would add fields that nobody wrote.
+    """
+    default = node.get("default")
+    return (
+        schema
+        if default in (None, {}) or (required and not default)
+        else Schema(schema | {"default": default})
+    )
+
+
+def _optional(schema: Schema, name: str, **properties: Schema) -> Schema:
+    required = [key for key in schema.get("required", ()) if key != name]
+    return Schema(schema | {"required": required, "properties": schema["properties"] | properties})
+
+
+_COMMON_COMPONENT = {
+    "globalDynamoNamespace": bool,
+    "minAvailable": _schema(int, minimum=1),
+    "replicas": int,
+    "runtimeVersionOverride": _schema(str, pattern=r"^((0|[1-9][0-9]{0,3})\.){2}(0|[1-9][0-9]{0,3})$"),
+}
+_COMPONENT_RULES = (
+    "!has(self.minAvailable) || self.?replicas.orValue(1) == 0 || self.minAvailable <= self.?replicas.orValue(1)",
+    "minAvailable must be less than or equal to replicas unless replicas is 0",
+    "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
+    "minAvailable is immutable after creation",
+)
+_NODE_COUNT = _schema(int, minimum=2, default=2)
+
+
+def _v1alpha1_spec(pod_spec: Schema) -> dict[str, Any]:
+    container: Schema = pod_spec["properties"]["containers"]["items"]
+    fields = container["properties"]
+    amounts = {"cpu": str, "memory": str, "gpu": str, "gpuType": str, "custom": _TEXTS}
+    service = _COMMON_COMPONENT | {
+        "annotations": _TEXTS,
+        "componentType": str,
+        "dynamoNamespace": str,
+        "envFromSecret": str,
+        "envs": [fields["env"]["items"]],
+        "extraPodMetadata": {"annotations": _TEXTS, "labels": _TEXTS},
+        "extraPodSpec": _optional(pod_spec, "containers", mainContainer=_optional(container, "name")),
+        "labels": _TEXTS,
+        "livenessProbe": fields["livenessProbe"],
+        "multinode": {"nodeCount!": _NODE_COUNT},
+        "readinessProbe": fields["readinessProbe"],
+        "resources": {"claims": [{"name!": str, "request": str}], "limits": amounts, "requests": amounts},
+        "scalingAdapter": {"enabled": _schema(bool, default=False)},
+        "serviceName": str,
+        "sharedMemory": _schema(
+            {"disabled": bool, "size": _QUANTITY},
+            "(has(self.disabled) && self.disabled) || "
+            "(has(self.size) && quantity(self.size).isGreaterThan(quantity('0')))",
+            "size is required when disabled is false",
+        ),
+        "subComponentType": str,
+        "volumeMounts": [{"mountPoint": str, "name!": str, "useAsCompilationCache": _schema(bool, default=False)}],
+    }  # fmt: skip
+    claim = _schema(
+        {"create": bool, "name!": str, "size": _QUANTITY, "storageClass": str, "volumeAccessMode": str},
+        "!has(self.create) || !self.create || "
+        "(has(self.size) && has(self.storageClass) && has(self.volumeAccessMode))",
+        "When create is true, size, storageClass, and volumeAccessMode are required",
+    )
+    return {
+        "envs": [fields["env"]["items"]],
+        "pvcs": _schema([claim], maxItems=100),
+        "services": _schema({str: _schema(service, *_COMPONENT_RULES)}, maxProperties=25),
+    }
+
+
+def _v1beta1_spec(pod_spec: Schema) -> dict[str, Any]:
+    variable = pod_spec["properties"]["containers"]["items"]["properties"]["env"]["items"]
+    executor = "nvidia.com/vllm-distributed-executor-backend"
+    annotations = _schema(
+        {str: _schema(str, maxLength=262144)},
+        f'!("{executor}" in self) || self["{executor}"].lowerAscii() in ["mp", "ray"]',
+        "podTemplate backend annotation must be mp or ray, case-insensitively",
+    )
+    component = _COMMON_COMPONENT | {
+        "compilationCache": {"mountPath": str, "pvcName!": _NAME},
+        "frontendSidecar": str,
+        "multinode": {"nodeCount": _NODE_COUNT},
+        "name!": _schema(_NAME, maxLength=63, pattern="^[A-Za-z0-9]([-A-Za-z0-9]*[A-Za-z0-9])?$"),
+        "podTemplate": {"metadata": _METADATA | {"annotations": annotations}, "spec": pod_spec},
+        "scalingAdapter": {},
+        "sharedMemorySize": _QUANTITY,
+        "type": _schema(str, enum=["frontend", "worker", "prefill", "decode", "planner", "epp"]),
+    }
+    components = _schema(
+        [_schema(component, *_COMPONENT_RULES)],
+        "self.filter(c, has(c.type) && c.type == 'epp').size() <= 1",
+        "at most one component may have type epp",
+        "self.all(c1, self.filter(c2, c2.name.lowerAscii() == c1.name.lowerAscii()).size() == 1)",
+        "component names must be unique case-insensitively",
+        maxItems=25,
+        **{"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+    return {"components": components, "env": [variable]}
+
+
+def dynamo_graph_deployment(version: Version, pod_spec: dict[str, Any]) -> dict[str, Any]:
+    """The DynamoGraphDeployment definition in one API version.
+
+    One version because the API server cannot convert between the two, and server-side apply fails on an object
+    that has fields of both. pod_spec: `structural(..., "io.k8s.api.core.v1.PodSpec")` of the same API server.
+    """
+    alpha = version == "v1alpha1"
+    strategy = _schema(str, enum=["Sequential", "Parallel"], default="Sequential")
+    spec = _schema(
+        {
+            "annotations": _TEXTS,
+            "backendFramework": _schema(str, enum=["sglang", "vllm", "trtllm"]),
+            "labels": _TEXTS,
+            "priorityClassName": str,
+            "restart": {"id!": _NAME, "strategy": {"order": [str], "type": strategy}},
+            **(_v1alpha1_spec if alpha else _v1beta1_spec)(Schema(pod_spec)),
+        },
+        "oldSelf.hasValue() || !has(self.restart)",
+        "spec.restart must be unset on create; set spec.restart.id after creation to request a restart",
+    )
+    spec["x-kubernetes-validations"][0]["optionalOldSelf"] = True
+    component = {
+        "componentKind!": _schema(str, enum=["PodClique", "PodCliqueScalingGroup"]), "componentNames": [str],
+        "readyReplicas": int, "replicas!": int, "scheduledReplicas": int, "updatedReplicas!": int,
+    } | ({"componentName!": str} if alpha else {})  # fmt: skip
+    time, generation = _schema(str, format="date-time"), _schema(int, format="int64")
+    status = {
+        "conditions": [{
+            "lastTransitionTime!": time, "message!": str, "observedGeneration": generation, "reason!": str,
+            "status!": str, "type!": str,
+        }],
+        "observedGeneration": generation,
+        "services" if alpha else "components": {str: component},
+        "state!": _schema(str, enum=["initializing", "pending", "successful", "failed"], default="initializing"),
+    }  # fmt: skip
+    columns = {
+        "Ready": '.status.conditions[?(@.type=="Ready")].status',
+        "State": ".status.state",
+        "Backend": ".spec.backendFramework",
+    }
+    return _definition(
+        "nvidia.com", "DynamoGraphDeployment", version, {"spec!": spec, "status": status}, columns, "dgd"
+    )
+
+
+def compute_domain() -> dict[str, Any]:
+    """The ComputeDomain definition (resource.nvidia.com/v1beta1), as NVIDIA's DRA driver serves it."""
+    spec = _schema(
+        {"numNodes!": int, "channel!": {"resourceClaimTemplate!": {"name!": _NAME}}},
+        "self == oldSelf",
+        "A computeDomain.spec is immutable",
+    )
+    status = {"status": _schema(str, enum=["Ready", "NotReady"])}
+    columns = {"Status": ".status.status"}
+    return _definition(
+        "resource.nvidia.com", "ComputeDomain", "v1beta1", {"spec!": spec, "status": status}, columns
+    )
+
+
+def _definition(
+    group: str, kind: str, version: str, shape: dict[str, Any], columns: dict[str, str], *short: str
+) -> dict[str, Any]:
+    singular = kind.lower()
+    served = {
+        "name": version,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [
+            *({"name": name, "type": "string", "jsonPath": path} for name, path in columns.items()),
+            {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+        ],
+        "schema": {
+            "openAPIV3Schema": _schema(
+                {"apiVersion": str, "kind": str, "metadata": Schema(type="object"), **shape}
+            )
+        },
+    }
+    names = {"kind": kind, "listKind": f"{kind}List", "plural": f"{singular}s", "singular": singular}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{singular}s.{group}", "labels": SIMULATED},
+        "spec": {
+            "group": group,
+            "names": names | {"shortNames": list(short)},
+            "scope": "Namespaced",
+            "versions": [served],
+        },
+    }

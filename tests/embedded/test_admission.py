@@ -1,0 +1,237 @@
+"""What the operator stand-in's webhook refuses."""
+
+from typing import Any
+
+import pytest
+
+from embedded import admission
+from tests.embedded.example_graphs import Graph, alpha, beta, changed
+
+GROVE_OFF = {"nvidia.com/enable-grove": "false"}
+DECODE = "spec/services/TrtllmDecodeWorker"
+EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
+
+
+@pytest.mark.parametrize("graph", [alpha(), beta()], ids=["v1alpha1", "v1beta1"])
+def test_the_published_graph_is_good(graph: Graph) -> None:
+    assert admission.violations(graph) == []
+    assert admission.violations(graph, graph) == []
+    assert admission.warnings(graph) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "path", "value", "sentence"),
+    [
+        (alpha(), "spec/services", {}, "spec.services must have at least one component"),
+        (beta(), "spec/components", [], "spec.components must have at least one component"),
+        (
+            alpha("gpt-oss-disagg-on-eight-b200"),
+            "spec/backendFramework",
+            "trtllm",
+            (
+                "spec.services[TrtllmPrefillWorker]: combined resource name length 47 exceeds the 45-character "
+                "pod-name limit; shorten the graph's name 'gpt-oss-disagg-on-eight-b200' or the component's name "
+                "'TrtllmPrefillWorker'"
+            ),
+        ),
+        (
+            alpha(),
+            f"{DECODE}/extraPodSpec/mainContainer/image",
+            None,
+            "spec.services[TrtllmDecodeWorker].extraPodSpec.mainContainer.image is required",
+        ),
+        (
+            beta(),
+            "spec/components/1/podTemplate/spec/containers/0/image",
+            None,
+            "spec.components[TrtllmPrefillWorker].podTemplate.spec.containers[main].image is required",
+        ),
+        (
+            alpha(),
+            f"{DECODE}/extraPodSpec/mainContainer/image",
+            "registry:5000/tensorrtllm-runtime:my-tag",
+            (
+                "spec.services[TrtllmDecodeWorker].runtimeVersionOverride is required when the specified Dynamo "
+                "runtime container image has no parseable semantic-version tag: "
+                "registry:5000/tensorrtllm-runtime:my-tag"
+            ),
+        ),
+        (
+            beta(),
+            "spec/components/1/type",
+            "epp",
+            (
+                "spec.components[TrtllmPrefillWorker]: type epp needs the InferencePool API, which this cluster does "
+                "not serve"
+            ),
+        ),
+        (
+            beta(),
+            "spec/components/1/sharedMemorySize",
+            "-1Gi",
+            "spec.components[TrtllmPrefillWorker].sharedMemorySize must be non-negative, not -1Gi",
+        ),
+        (
+            beta(),
+            "spec/components/1/frontendSidecar",
+            "side",
+            (
+                "spec.components[TrtllmPrefillWorker].frontendSidecar must match a podTemplate.spec.containers name "
+                "(main), not 'side'"
+            ),
+        ),
+        (
+            alpha(),
+            f"{DECODE}/volumeMounts",
+            [{"name": "model-cache"}],
+            (
+                "spec.services[TrtllmDecodeWorker].volumeMounts[0].mountPoint is required when useAsCompilationCache "
+                "is false"
+            ),
+        ),
+        (alpha(), "spec/pvcs", [{"name": ""}], "spec.pvcs[0].name is required"),
+        (
+            alpha(),
+            f"{DECODE}/annotations",
+            {EXECUTOR: "dask"},
+            f"spec.services[TrtllmDecodeWorker].annotations[{EXECUTOR}] must be one of mp, ray, not 'dask'",
+        ),
+        (
+            alpha(),
+            "metadata/annotations",
+            {"nvidia.com/dynamo-kube-discovery-mode": "node"},
+            "metadata.annotations[nvidia.com/dynamo-kube-discovery-mode] must be one of pod, container, not 'node'",
+        ),
+        (
+            alpha(),
+            "metadata/annotations",
+            {"nvidia.com/dynamo-operator-origin-version": "latest"},
+            "metadata.annotations[nvidia.com/dynamo-operator-origin-version] must be semver, not 'latest'",
+        ),
+        (
+            alpha(),
+            "spec/restart",
+            {"id": "1", "strategy": {"type": "Parallel", "order": ["Frontend"]}},
+            "spec.restart.strategy.order cannot be set when type is Parallel",
+        ),
+        (
+            alpha(),
+            "spec/restart",
+            {"id": "1", "strategy": {"order": ["Frontend"]}},
+            (
+                "spec.restart.strategy.order must name every component once "
+                "(Frontend, TrtllmDecodeWorker, TrtllmPrefillWorker), not ['Frontend']"
+            ),
+        ),
+        (
+            changed(alpha(), "metadata/annotations", GROVE_OFF),
+            f"{DECODE}/minAvailable",
+            1,
+            "spec.services[TrtllmDecodeWorker].minAvailable is currently supported only for Grove-backed components",
+        ),
+        (
+            changed(alpha(), "metadata/annotations", GROVE_OFF),
+            "spec/priorityClassName",
+            "high",
+            "spec.priorityClassName requires the Grove pathway, which nvidia.com/enable-grove switches off",
+        ),
+        (
+            changed(alpha(), "metadata/annotations", GROVE_OFF),
+            f"{DECODE}/multinode",
+            {"nodeCount": 2},
+            (
+                "spec.services[TrtllmDecodeWorker].multinode requires Grove or LeaderWorkerSet, and this cluster has "
+                "no other than Grove"
+            ),
+        ),
+    ],
+)
+def test_refused_on_create(graph: Graph, path: str, value: Any, sentence: str) -> None:
+    assert sentence in admission.violations(changed(graph, path, value))
+
+
+@pytest.mark.parametrize("tag", ["1.3.1", "v1.3.1", "1.1.1-efa-amd64", "1.6.0+cuda13"])
+def test_a_semantic_version_tag_is_enough(tag: str) -> None:
+    graph = changed(alpha(), f"{DECODE}/extraPodSpec/mainContainer/image", f"registry:5000/runtime:{tag}")
+    assert admission.violations(graph) == []
+
+
+@pytest.mark.parametrize("image", ["runtime:latest", "runtime", "runtime@sha256:1", "registry:5000/runtime"])
+def test_an_override_stands_in_for_the_tag(image: str) -> None:
+    graph = changed(alpha(), f"{DECODE}/extraPodSpec/mainContainer/image", image)
+    assert len(admission.violations(graph)) == 1
+    assert admission.violations(changed(graph, f"{DECODE}/runtimeVersionOverride", "1.3.1")) == []
+
+
+def test_an_init_container_named_runtime_may_give_the_image() -> None:
+    graph = changed(alpha(), f"{DECODE}/extraPodSpec/mainContainer/image", None)
+    runtime = [{"name": "runtime", "image": "runtime:1.3.1"}]
+    assert admission.violations(changed(graph, f"{DECODE}/extraPodSpec/initContainers", runtime)) == []
+
+
+def test_grove_allows_what_needs_it() -> None:
+    graph = changed(
+        changed(alpha("g"), f"{DECODE}/multinode", {"nodeCount": 2}), "spec/priorityClassName", "high"
+    )
+    assert admission.violations(changed(graph, f"{DECODE}/minAvailable", 1)) == []
+
+
+@pytest.mark.parametrize(
+    ("graph", "path", "value", "sentence"),
+    [
+        (
+            alpha(),
+            DECODE,
+            None,
+            (
+                "component topology is immutable and cannot be modified after creation: "
+                "added none, removed TrtllmDecodeWorker"
+            ),
+        ),
+        (
+            alpha(),
+            "spec/backendFramework",
+            "vllm",
+            "spec.backendFramework is immutable and cannot be changed after creation: trtllm to vllm",
+        ),
+        (
+            beta("g"),
+            "spec/components/1/multinode",
+            {"nodeCount": 2},
+            (
+                "spec.components[TrtllmPrefillWorker] cannot change node topology between single-node and multi-node "
+                "after creation"
+            ),
+        ),
+        (
+            changed(alpha(), f"{DECODE}/scalingAdapter", {"enabled": True}),
+            f"{DECODE}/replicas",
+            2,
+            "spec.services[TrtllmDecodeWorker].replicas cannot be modified directly when scaling adapter is enabled",
+        ),
+        (
+            changed(beta(), "spec/components/1/scalingAdapter", {}),
+            "spec/components/1/replicas",
+            2,
+            (
+                "spec.components[TrtllmPrefillWorker].replicas cannot be modified directly when scaling adapter is "
+                "enabled"
+            ),
+        ),
+    ],
+)
+def test_refused_on_update(graph: Graph, path: str, value: Any, sentence: str) -> None:
+    assert admission.violations(changed(graph, path, value), graph) == [sentence]
+
+
+def test_replicas_may_change_without_the_adapter() -> None:
+    assert admission.violations(changed(alpha(), f"{DECODE}/replicas", 2), alpha()) == []
+
+
+def test_an_ignored_field_is_a_warning() -> None:
+    assert admission.warnings(changed(alpha(), f"{DECODE}/dynamoNamespace", "mine")) == [
+        (
+            "spec.services[TrtllmDecodeWorker].dynamoNamespace is deprecated and ignored: "
+            "the namespace is default-gpt-oss-disagg"
+        )
+    ]

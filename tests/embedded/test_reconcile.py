@@ -1,0 +1,245 @@
+"""Pods, Services and status that the operator stand-in makes of a graph."""
+
+from typing import Any
+
+import pytest
+
+from embedded import reconcile
+from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
+
+NOW = "2026-01-01T00:00:00+00:00"
+DECODE = "gpt-oss-disagg-0-trtllmdecodeworker-0"
+both = pytest.mark.parametrize("graph", [stored(alpha()), stored(beta())], ids=["v1alpha1", "v1beta1"])
+
+
+def pod(graph: Graph, name: str) -> dict[str, Any]:
+    return next(one for one in reconcile.pods(graph) if one["metadata"]["name"] == name)
+
+
+def main(graph: Graph, name: str) -> dict[str, Any]:
+    container: dict[str, Any] = pod(graph, name)["spec"]["containers"][0]
+    return container
+
+
+def with_condition(made: dict[str, Any], kind: str, value: str, message: str = "") -> dict[str, Any]:
+    condition = {"type": kind, "status": value, "message": message}
+    before = made.get("status", {}).get("conditions", [])
+    return {**made, "status": {"phase": "Running", "conditions": [*before, condition]}}
+
+
+def ready(graph: Graph) -> list[dict[str, Any]]:
+    scheduled = [with_condition(one, "PodScheduled", "True") for one in reconcile.pods(graph)]
+    return [with_condition(one, "Ready", "True") for one in scheduled]
+
+
+@both
+def test_one_pod_a_component_with_stable_names(graph: Graph) -> None:
+    assert [one["metadata"]["name"] for one in reconcile.pods(graph)] == [
+        "gpt-oss-disagg-0-frontend-0",
+        "gpt-oss-disagg-0-trtllmprefillworker-0",
+        DECODE,
+    ]
+
+
+@both
+def test_a_worker_pod_has_what_the_graph_asks_for(graph: Graph) -> None:
+    spec, container = pod(graph, DECODE)["spec"], main(graph, DECODE)
+    assert int(container["resources"]["limits"]["nvidia.com/gpu"]) == 4
+    assert container["resources"]["requests"]["cpu"] == "8"
+    assert container["envFrom"] == [{"secretRef": {"name": "hf-token-secret"}}]
+    assert {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]} == {
+        "/opt/models": "model-cache",
+        "/opt/dynamo/configs": "llm-config",
+        "/dev/shm": "shared-memory",
+    }
+    volumes = {volume["name"]: volume for volume in spec["volumes"]}
+    assert volumes["model-cache"]["persistentVolumeClaim"] == {"claimName": "model-cache"}
+    assert volumes["shared-memory"]["emptyDir"] == {"medium": "Memory", "sizeLimit": "80Gi"}
+    assert spec["tolerations"][0]["key"] == "nvidia.com/gpu"
+    assert spec["affinity"]["nodeAffinity"]
+    assert "mainContainer" not in spec
+
+
+@both
+def test_environment_of_operator_graph_and_user(graph: Graph) -> None:
+    environment = {one["name"]: one.get("value") for one in main(graph, DECODE)["env"]}
+    assert environment["DYN_NAMESPACE"] == "default-gpt-oss-disagg"
+    assert environment["DYN_SYSTEM_PORT"] == "9090"
+    assert environment["DYN_DISCOVERY_BACKEND"] == "kubernetes"
+    assert environment["NCCL_GRAPH_REGISTER"] == "0"
+    assert environment["TRTLLM_ENABLE_PDL"] == "1"
+
+
+def test_the_users_environment_wins() -> None:
+    path = "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer/env"
+    graph = changed(stored(alpha()), path, [{"name": "DYN_SYSTEM_PORT", "value": "9999"}])
+    values = [one["value"] for one in main(graph, DECODE)["env"] if one["name"] == "DYN_SYSTEM_PORT"]
+    assert values == ["9999"]
+
+
+def test_custom_resources_and_claims_reach_the_container() -> None:
+    resources = {
+        "limits": {"gpu": "4", "custom": {"vpc.amazonaws.com/efa": "4"}},
+        "claims": [{"name": "channel"}],
+    }
+    graph = changed(stored(alpha()), "spec/services/TrtllmDecodeWorker/resources", resources)
+    assert main(graph, DECODE)["resources"] == {
+        "limits": {"nvidia.com/gpu": "4", "vpc.amazonaws.com/efa": "4"},
+        "claims": [{"name": "channel"}],
+    }
+
+
+def test_labels_by_which_dynamo_finds_pods() -> None:
+    labels = pod(stored(alpha()), DECODE)["metadata"]["labels"]
+    assert labels == {
+        "nvidia.com/dynamo-graph-deployment-name": "gpt-oss-disagg",
+        "nvidia.com/dynamo-component": "TrtllmDecodeWorker",
+        "nvidia.com/dynamo-component-type": "worker",
+        "nvidia.com/dynamo-sub-component-type": "decode",
+        "nvidia.com/dynamo-namespace": "default-gpt-oss-disagg",
+        "dynamo-gpt-oss/simulated": "true",
+    }
+
+
+@both
+def test_services_select_their_own_pods(graph: Graph) -> None:
+    services = {
+        one["metadata"]["name"]: one["spec"]
+        for one in reconcile.companions(graph)
+        if one["kind"] == "Service"
+    }
+    assert {name: spec["ports"][0]["port"] for name, spec in services.items()} == {
+        "gpt-oss-disagg-frontend": 8000,
+        "gpt-oss-disagg-trtllmprefillworker": 9090,
+        "gpt-oss-disagg-trtllmdecodeworker": 9090,
+    }
+    for one in reconcile.pods(graph):
+        selecting = [
+            name
+            for name, spec in services.items()
+            if spec["selector"].items() <= one["metadata"]["labels"].items()
+        ]
+        assert [
+            f"-0-{name.removeprefix('gpt-oss-disagg-')}-0" in one["metadata"]["name"] for name in selecting
+        ] == [True]
+
+
+@both
+def test_everything_belongs_to_the_graph(graph: Graph) -> None:
+    for one in (*reconcile.pods(graph), *reconcile.companions(graph)):
+        assert [owner["uid"] for owner in one["metadata"]["ownerReferences"]] == ["11111111-2222"]
+        assert one["metadata"]["labels"]["dynamo-gpt-oss/simulated"] == "true"
+
+
+def test_claims_are_made_on_demand_only() -> None:
+    wanted = {
+        "name": "cache",
+        "create": True,
+        "size": "1Gi",
+        "storageClass": "fast",
+        "volumeAccessMode": "ReadWriteMany",
+    }
+    graph = changed(stored(alpha()), "spec/pvcs", [{"name": "model-cache", "create": False}, wanted])
+    claims = [one for one in reconcile.companions(graph) if one["kind"] == "PersistentVolumeClaim"]
+    assert [(one["metadata"]["name"], one["spec"]["storageClassName"]) for one in claims] == [
+        ("cache", "fast")
+    ]
+
+
+def test_a_multinode_replica_is_a_leader_and_workers() -> None:
+    graph = changed(stored(beta()), "spec/components/2/multinode", {"nodeCount": 3})
+    graph = changed(graph, "spec/components/2/name", "decode")
+    assert [one["metadata"]["name"] for one in reconcile.pods(graph)][2:] == [
+        "gpt-oss-disagg-0-decode-0-decode-ldr-0",
+        "gpt-oss-disagg-0-decode-0-decode-wkr-0",
+        "gpt-oss-disagg-0-decode-0-decode-wkr-1",
+    ]
+
+
+def test_no_shared_memory_where_disabled() -> None:
+    graph = changed(stored(alpha()), "spec/services/TrtllmDecodeWorker/sharedMemory", {"disabled": True})
+    assert "shared-memory" not in {volume["name"] for volume in pod(graph, DECODE)["spec"]["volumes"]}
+
+
+def test_only_the_changed_component_gets_new_pods() -> None:
+    before = stored(alpha())
+    after = changed(before, "spec/services/TrtllmDecodeWorker/envs", [{"name": "A", "value": "1"}])
+    kept = {
+        one["metadata"]["name"]: reconcile.matches(one, pod(after, one["metadata"]["name"]))
+        for one in reconcile.pods(before)
+    }
+    assert kept == {
+        "gpt-oss-disagg-0-frontend-0": True,
+        "gpt-oss-disagg-0-trtllmprefillworker-0": True,
+        DECODE: False,
+    }
+
+
+def test_a_restart_id_renews_every_pod() -> None:
+    before = stored(alpha())
+    after = changed(before, "spec/restart", {"id": "again"})
+    assert not any(
+        reconcile.matches(one, pod(after, one["metadata"]["name"])) for one in reconcile.pods(before)
+    )
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_an_ended_pod_no_longer_matches(phase: str) -> None:
+    wanted = pod(stored(alpha()), DECODE)
+    assert not reconcile.matches({**wanted, "status": {"phase": phase}}, wanted)
+
+
+def test_a_pod_of_an_earlier_graph_of_the_same_name_does_not_match() -> None:
+    graph = stored(alpha())
+    assert not reconcile.matches(pod(changed(graph, "metadata/uid", "0"), DECODE), pod(graph, DECODE))
+
+
+@both
+def test_ready_when_every_pod_is(graph: Graph) -> None:
+    status = reconcile.status(graph, ready(graph), NOW)
+    assert status["state"] == "successful"
+    assert status["conditions"] == [
+        {
+            "type": "Ready",
+            "status": "True",
+            "reason": "all_resources_are_ready",
+            "message": "All resources are ready",
+            "observedGeneration": 3,
+            "lastTransitionTime": NOW,
+        }
+    ]
+    counted = (status.get("services") or status["components"])["TrtllmDecodeWorker"]
+    assert (counted["replicas"], counted["updatedReplicas"], counted["readyReplicas"]) == (1, 1, 1)
+
+
+def test_what_is_not_ready_is_named_with_the_schedulers_words() -> None:
+    graph = stored(alpha())
+    live = [one for one in ready(graph) if one["metadata"]["name"] != DECODE]
+    live.append(with_condition(pod(graph, DECODE), "PodScheduled", "False", "0/5 nodes are available"))
+    status = reconcile.status(graph, live, NOW)
+    assert (status["state"], status["conditions"][0]["status"]) == ("pending", "False")
+    assert status["conditions"][0]["message"] == (
+        "Resources not ready: gpt-oss-disagg: podclique/gpt-oss-disagg-0-trtllmdecodeworker: desired=1, ready=0 "
+        f"(pod {DECODE}: 0/5 nodes are available)"
+    )
+
+
+def test_outdated_pods_are_not_ready_ones() -> None:
+    graph = stored(alpha())
+    status = reconcile.status(changed(graph, "spec/restart", {"id": "again"}), ready(graph), NOW)
+    assert status["state"] == "pending"
+    assert status["services"]["Frontend"]["updatedReplicas"] == 0
+
+
+def test_a_failure_is_told_as_it_is() -> None:
+    status = reconcile.status(stored(alpha()), [], NOW, 'Pod "x" is invalid')
+    assert (status["state"], status["conditions"][0]["message"]) == ("failed", 'Pod "x" is invalid')
+
+
+def test_the_transition_time_moves_only_with_the_condition() -> None:
+    graph = stored(alpha())
+    first = reconcile.status(graph, ready(graph), NOW)
+    again = reconcile.status(graph | {"status": first}, ready(graph), "2026-01-02T00:00:00+00:00")
+    lost = reconcile.status(graph | {"status": first}, [], "2026-01-02T00:00:00+00:00")
+    assert again == first
+    assert lost["conditions"][0]["lastTransitionTime"] == "2026-01-02T00:00:00+00:00"
