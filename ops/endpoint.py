@@ -1,0 +1,119 @@
+"""How to reach the endpoint of a stack's graph: on the embedded cluster, or through a port-forward of our own."""
+
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded import dataplane, dynamo
+from embedded.paths import STATE
+from graphs.names import HTTP_PORT, frontend_service
+from ops.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.stack_file import StackFile
+from ops.verification import Expectation
+from targets.catalogue import MODEL_ID, Role
+
+PROJECT = Path(__file__).resolve().parent.parent
+
+
+class EndpointError(Exception):
+    """The endpoint cannot be reached; the message says why and what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Deployment:
+    """A stack's graph and where it is. kubeconfig, context: None for kubectl's own default."""
+
+    namespace: str
+    graph: str
+    expected: Expectation
+    embedded: bool
+    kubeconfig: str | None
+    context: str | None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """url: without a path. simulated: what of the endpoint is, or nothing."""
+
+    url: str
+    simulated: str = ""
+
+
+def deployment(stack: str, *, embedded: bool = False) -> Deployment:
+    """The graph of a stack. embedded: as `up --embedded` puts it on the embedded cluster.
+
+    Raises StackFileError, ConfigError or Refusal.
+    """
+    stack_file = StackFile.load(PROJECT, stack)
+    settings = settings_of(on_embedded(stack_file) if embedded else stack_file)
+    plan = settings.plan()
+    roles = tuple(dict.fromkeys(str(planned.worker.role) for planned in plan.workers))
+    cluster = settings.cluster
+    return Deployment(
+        namespace=cluster.namespace,
+        graph=plan.name,
+        expected=Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles),
+        embedded=is_embedded(settings, PROJECT),
+        kubeconfig=cluster.kubeconfig,
+        context=cluster.context,
+    )
+
+
+@contextmanager
+def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
+    """The endpoint for as long as the block runs; `timeout` seconds for it to appear. Raises EndpointError."""
+    if not deployed.embedded:
+        with _port_forward(deployed, timeout) as url:
+            yield Endpoint(url)
+        return
+    try:
+        url = dataplane.endpoint(STATE, deployed.namespace, deployed.graph, timeout)
+    except dynamo.DynamoError as error:
+        raise EndpointError(f"{error}\nIs it deployed? `python -m ops status` says what is.") from None
+    yield Endpoint(url, dataplane.SIMULATED)
+
+
+@contextmanager
+def _port_forward(deployed: Deployment, timeout: float) -> Iterator[str]:
+    """kubectl's port-forward to the frontend's Service on a free port of 127.0.0.1, ended with the block."""
+    kubectl = shutil.which("kubectl")
+    if not kubectl:
+        raise EndpointError(
+            "kubectl is not on PATH: install it (https://kubernetes.io/docs/tasks/tools), or forward the frontend's "
+            "port yourself and give --url"
+        )
+    where = [("--kubeconfig", deployed.kubeconfig), ("--context", deployed.context)]
+    options = [f"{flag}={value}" for flag, value in where if value]
+    service = f"service/{frontend_service(deployed.graph)}"
+    forward = [
+        "port-forward",
+        f"--namespace={deployed.namespace}",
+        "--address=127.0.0.1",
+        service,
+        f":{HTTP_PORT}",
+    ]
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [kubectl, *options, *forward, f"--pod-running-timeout={timeout:.0f}s"],
+            cwd=PROJECT,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        try:
+            assert process.stdout is not None
+            # kubectl prints this line once it listens, or ends without it.
+            listening = re.match(r"Forwarding from (127\.0\.0\.1:\d+)", process.stdout.readline())
+            if not listening:
+                process.wait()
+                errors.seek(0)
+                raise EndpointError(f"cannot forward a port to {service}: {errors.read().strip()}")
+            yield f"http://{listening[1]}"
+        finally:
+            process.terminate()
+            process.wait()
