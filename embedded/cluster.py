@@ -1,0 +1,303 @@
+"""The embedded cluster: a real control plane with simulated nodes, on 127.0.0.1 only.
+
+Everything that runs belongs to one state folder: `start` brings back whatever of it is missing, `stop` ends it
+all and removes the folder. Tests give folders of their own.
+"""
+
+import base64
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import trustme
+import yaml
+
+from embedded import build, nodes, processes
+from embedded.crds import Version
+from embedded.paths import PROJECT, STATE
+from embedded.processes import Daemon, Report
+
+STORAGE_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {
+        "name": "embedded-rwx",
+        "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+    },
+    "provisioner": "dynamo-gpt-oss.embedded/rwx",
+    "volumeBindingMode": "Immediate",
+}
+"""The default class; the operator stand-in binds its claims, ReadWriteMany ones too."""
+
+_MARKER = "cluster.json"
+_READY_SECONDS = 60
+
+# Name and command of each part, in starting order. etcd has no peers, so any port does for them; without fsync it
+# survives a kill, and a power cut may cost a throwaway cluster's data. The API server publishes no endpoint of
+# itself, because endpoints may not be loopback. A secure port of 0 is none at all.
+_COMMANDS = """
+etcd {controlplane} etcd
+  --data-dir={state}/etcd --unsafe-no-fsync --log-level=error
+  --listen-client-urls={etcd} --advertise-client-urls={etcd}
+  --client-cert-auth --trusted-ca-file={pki}/ca.crt --cert-file={pki}/server.crt --key-file={pki}/server.key
+  --listen-peer-urls=https://127.0.0.1:0 --initial-advertise-peer-urls={peer} --initial-cluster=default={peer}
+  --peer-client-cert-auth --peer-trusted-ca-file={pki}/ca.crt
+  --peer-cert-file={pki}/server.crt --peer-key-file={pki}/server.key
+kube-apiserver {controlplane} kube-apiserver
+  --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --secure-port={api} --endpoint-reconciler-type=none
+  --etcd-servers={etcd} --etcd-cafile={pki}/ca.crt
+  --etcd-certfile={pki}/server.crt --etcd-keyfile={pki}/server.key
+  --tls-cert-file={pki}/server.crt --tls-private-key-file={pki}/server.key
+  --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
+  --service-account-key-file={pki}/sa.key --service-account-signing-key-file={pki}/sa.key
+  --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16
+kube-controller-manager {controlplane} kube-controller-manager
+  --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false --kube-api-qps=200 --kube-api-burst=400
+  --root-ca-file={pki}/ca.crt --service-account-private-key-file={pki}/sa.key
+kube-scheduler {controlplane} kube-scheduler
+  --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false
+kwok {kwok}
+  --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
+operator {python} -m embedded.operator
+  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
+"""
+_PARTS = tuple(
+    line.split()[0] for line in _COMMANDS.splitlines() if line.strip() and not line.startswith(" ")
+)
+
+
+class ClusterError(Exception):
+    """The embedded cluster, or a kubectl command on it, failed; the message says why."""
+
+
+def start(report: Report, state: Path = STATE, graph_version: Version = "v1alpha1") -> Path:
+    """Starts what of the cluster is not running, with the data it had; returns the kubeconfig's path.
+
+    graph_version: the API version of DynamoGraphDeployment that the operator stand-in serves.
+    Raises ClusterError (with the last words of the part that failed) or build.BuildError.
+    """
+    programs = {"controlplane": str(build.binary(report)), "kwok": str(build.kwok(report))}
+    state.parent.mkdir(parents=True, exist_ok=True)
+    with processes.locked(state.parent, report, "another start or stop of this cluster"):
+        began = time.monotonic()
+        ports = _prepare(state, programs)
+        daemons = _daemons(state, programs, ports, graph_version)
+        started = [daemon.name for daemon in daemons if _keep_running(daemon, state)]
+        _apply([STORAGE_CLASS], state)
+        add_nodes(nodes.default(), state)
+        how = (
+            f"started {', '.join(started)} in {time.monotonic() - began:.0f} s"
+            if started
+            else "already running"
+        )
+        report(f"embedded cluster on https://127.0.0.1:{ports['api']}: {how}")
+    return kubeconfig(state)
+
+
+def stop(report: Report, state: Path = STATE) -> None:
+    """Ends what `start` started, last first, and removes the state folder. Raises ClusterError if not ours."""
+    ended: list[str] = []
+    if state.exists():
+        with processes.locked(state.parent, report, "another start or stop of this cluster"):
+            _refuse_foreign(state)
+            ended = [name for name in reversed(_PARTS) if processes.end(state, name)]
+            shutil.rmtree(state)
+    report(f"embedded cluster: {'stopped ' + ', '.join(ended) if ended else 'was not running'}")
+
+
+def is_running(state: Path = STATE) -> bool:
+    """Whether every part of the cluster is alive."""
+    return all(processes.find(state, name) for name in _PARTS)
+
+
+def kubeconfig(state: Path = STATE) -> Path:
+    """The kubeconfig of the cluster's only user, an administrator with a random token."""
+    return state / "kubeconfig"
+
+
+def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
+    """Runs the kubectl of the control plane's version, ApplySets enabled; returns its output.
+
+    Raises ClusterError with kubectl's own words.
+    """
+    if not (record := _record(state)):
+        raise ClusterError("the embedded cluster is not running: start it with `make up`")
+    command = [record["controlplane"], "kubectl", f"--kubeconfig={kubeconfig(state)}", *arguments]
+    settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
+    result = subprocess.run(
+        command, check=False, input=stdin, env={**os.environ, **settings}, capture_output=True, text=True
+    )
+    if result.returncode:
+        raise ClusterError(f"kubectl {' '.join(arguments)}: {result.stderr.strip() or result.stdout.strip()}")
+    return result.stdout
+
+
+def add_nodes(manifests: Sequence[Mapping[str, Any]], state: Path = STATE) -> None:
+    """Adds or updates simulated nodes (see nodes.node) and waits until they are Ready."""
+    _apply(manifests, state)
+    # A node takes its status with the object only when it is new; capacity that changed later goes here.
+    _apply(manifests, state, "--subresource=status")
+    names = [f"node/{manifest['metadata']['name']}" for manifest in manifests]
+    kubectl("wait", "--for=condition=Ready", f"--timeout={_READY_SECONDS}s", *names, state=state)
+
+
+def remove_nodes(selector: str, state: Path = STATE) -> None:
+    """Removes the simulated nodes that match a label selector, for example `dynamo-gpt-oss/stack=prod`."""
+    kubectl("delete", "nodes", f"--selector={nodes.SIMULATED}=true,{selector}", state=state)
+
+
+def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -> None:
+    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": list(manifests)})
+    how = ("--server-side", "--force-conflicts", "--field-manager=embedded-cluster", *options)
+    kubectl("apply", *how, "--filename=-", stdin=text, state=state)
+
+
+def _daemons(
+    state: Path, programs: Mapping[str, str], ports: Mapping[str, int], graph_version: Version
+) -> list[Daemon]:
+    values = {
+        **programs,
+        "api": ports["api"],
+        "embedded": Path(__file__).parent,
+        "etcd": f"https://127.0.0.1:{ports['etcd']}",
+        "graph_version": graph_version,
+        "kubeconfig": kubeconfig(state),
+        "operator_ready": _operator_ready(state),
+        "peer": "https://127.0.0.1:1",
+        "pki": state / "pki",
+        "python": sys.executable,
+        "state": state,
+    }
+    # Split first: paths may hold spaces.
+    commands = [command.split() for command in _COMMANDS.replace("\n ", " ").strip().splitlines()]
+    return [Daemon(name, tuple(word.format(**values) for word in words)) for name, *words in commands]
+
+
+def _keep_running(daemon: Daemon, state: Path) -> bool:
+    """Starts the daemon unless it runs, and waits until it serves; True if it was started."""
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(Path.home()),
+        "KWOK_WORKDIR": str(state / "kwok"),
+        "PYTHONPATH": str(PROJECT),
+        "PYTHONUNBUFFERED": "1",
+    }
+    if not processes.find(state, "operator"):
+        _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
+    started = processes.start(state, daemon, environment)
+    deadline = time.monotonic() + _READY_SECONDS
+    while not _serves(daemon, state):
+        for name in dict.fromkeys(("etcd", daemon.name)):
+            if not processes.find(state, name):
+                raise _failed(state, name, "ended")
+        if time.monotonic() > deadline:
+            raise _failed(state, daemon.name, f"is not ready after {_READY_SECONDS} s")
+        time.sleep(0.1)
+    return started
+
+
+def _serves(daemon: Daemon, state: Path) -> bool:
+    if daemon.name == "kube-apiserver":
+        with suppress(ClusterError):
+            return bool(kubectl("get", "--raw=/readyz", state=state))
+        return False
+    return daemon.name != "operator" or _operator_ready(state).exists()
+
+
+def _operator_ready(state: Path) -> Path:
+    return state / "operator-ready"
+
+
+def _failed(state: Path, name: str, what: str) -> ClusterError:
+    log = processes.log_file(state, name)
+    lines = log.read_text(errors="replace").splitlines()[-8:]
+    return ClusterError("\n".join([f"{name} {what} (log: {log}):", *lines]))
+
+
+def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
+    """Makes the state folder with all that the daemons read; returns the ports of etcd and of the API."""
+    if state.exists() and any(state.iterdir()):
+        _refuse_foreign(state)
+    state.mkdir(mode=0o700, exist_ok=True)
+    state.chmod(0o700)
+    ports = _ports(state)
+    _write(state / _MARKER, json.dumps({**programs, "ports": ports}))
+    pki, tokens = state / "pki", state / "tokens.csv"
+    if not pki.exists():
+        _write_keys(pki)
+    if not tokens.exists():
+        _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
+    _write(kubeconfig(state), yaml.safe_dump(_kubeconfig(ports["api"], pki / "ca.crt", tokens)))
+    return ports
+
+
+def _refuse_foreign(state: Path) -> None:
+    if not _record(state):
+        raise ClusterError(
+            f"{state} was not made by the embedded cluster (no {_MARKER} in it): left as it is"
+        )
+
+
+def _record(state: Path) -> dict[str, Any]:
+    """What `start` recorded: the programs' paths and the ports. Empty if there is no cluster."""
+    marker = state / _MARKER
+    record: dict[str, Any] = json.loads(marker.read_text()) if marker.exists() else {}
+    return record
+
+
+def _ports(state: Path) -> dict[str, int]:
+    """The recorded ports, or new ones for everything once somebody else has taken one of them."""
+    ports: dict[str, int] = _record(state).get("ports", {})
+    owners = {"etcd": "etcd", "api": "kube-apiserver"}
+    if ports and all(
+        processes.find(state, owners[key]) or processes.is_free(port) for key, port in ports.items()
+    ):
+        return ports
+    for name in reversed(_PARTS):
+        processes.end(state, name)
+    return dict(zip(owners, processes.free_ports(len(owners)), strict=True))
+
+
+def _write_keys(pki: Path) -> None:
+    """An authority whose own key is forgotten, its one certificate, and a key to sign service accounts with."""
+    partial = pki.with_name("pki.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(mode=0o700)
+    authority = trustme.CA(organization_name="dynamo-gpt-oss embedded")
+    server = authority.issue_cert("127.0.0.1", "localhost", common_name="kube-apiserver")
+    _write(partial / "ca.crt", authority.cert_pem.bytes().decode())
+    _write(partial / "server.crt", server.cert_chain_pems[0].bytes().decode())
+    _write(partial / "server.key", server.private_key_pem.bytes().decode())
+    _write(partial / "sa.key", authority.issue_cert("service-accounts").private_key_pem.bytes().decode())
+    partial.rename(pki)
+
+
+def _write(path: Path, text: str) -> None:
+    """Writes a file that only its owner could ever read, in one step."""
+    partial = path.with_name(f"{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    partial.touch(mode=0o600, exist_ok=False)
+    partial.write_text(text)
+    partial.replace(path)
+
+
+def _kubeconfig(port: int, authority: Path, tokens: Path) -> dict[str, Any]:
+    name = "dynamo-gpt-oss-embedded"
+    trusted = base64.b64encode(authority.read_bytes()).decode()
+    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": trusted}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": cluster}],
+        "users": [{"name": name, "user": {"token": tokens.read_text().partition(",")[0]}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }

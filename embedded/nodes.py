@@ -1,0 +1,158 @@
+"""Simulated nodes as EKS with NVIDIA's GPU Operator and the EFA device plugin would show them. Pure.
+
+What is left out: NUMA, huge pages, driver and CUDA versions. Nothing runs on these nodes; kwok plays kubelet.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from targets.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, Gpu, InstanceType
+
+SIMULATED = "dynamo-gpt-oss/simulated"
+"""Label of every simulated node, and what kwok selects by."""
+
+_GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
+_GPU_FAMILY = {
+    Gpu.H100: ("hopper", "9.0"),
+    Gpu.H200: ("hopper", "9.0"),
+    Gpu.B200: ("blackwell", "10.0"),
+    Gpu.B300: ("blackwell", "10.3"),
+    Gpu.GB200: ("blackwell", "10.0"),
+}
+"""GPU Feature Discovery's family, and the CUDA compute capability that it follows from."""
+_ROOT_DISK_GB = 100
+"""Size given to a node without local NVMe; with NVMe, pods' ephemeral storage is on a RAID 0 of it."""
+
+
+def node(
+    instance: InstanceType,
+    name: str,
+    zone: str,
+    pool_labels: Mapping[str, str] | None = None,
+    taints: Sequence[Mapping[str, str]] = (),
+) -> dict[str, Any]:
+    """The Node object, status included, of one simulated instance.
+
+    zone: an availability or local zone, for example `us-east-1a`. pool_labels: of the node's pool, over the
+    node's own. taints: besides `nvidia.com/gpu=true:NoSchedule`, which every GPU node has.
+    """
+    capacity = _capacity(instance)
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": name,
+            "labels": {
+                SIMULATED: "true",
+                "kubernetes.io/arch": str(instance.arch),
+                "kubernetes.io/hostname": name,
+                "kubernetes.io/os": "linux",
+                "node.kubernetes.io/instance-type": instance.name,
+                "topology.kubernetes.io/region": _region(zone),
+                "topology.kubernetes.io/zone": zone,
+                **_gpu_labels(instance),
+                **({"vpc.amazonaws.com/efa.present": "true"} if instance.efa_devices else {}),
+                **(pool_labels or {}),
+            },
+        },
+        "spec": {"taints": [*([_GPU_TAINT] if instance.gpus else []), *map(dict, taints)]},
+        "status": {
+            "capacity": capacity,
+            "allocatable": {**capacity, **_allocatable(instance)},
+            "addresses": [
+                {"type": "InternalIP", "address": _address(name)},
+                {"type": "Hostname", "address": name},
+            ],
+            "nodeInfo": {
+                "architecture": str(instance.arch),
+                "operatingSystem": "linux",
+                "osImage": "simulated",
+                "kernelVersion": "simulated",
+                "containerRuntimeVersion": "simulated://",
+                "kubeletVersion": "simulated",
+                "kubeProxyVersion": "",
+                "machineID": "",
+                "systemUUID": "",
+                "bootID": "",
+            },
+        },
+    }
+
+
+def default() -> list[dict[str, Any]]:
+    """Of every embedded cluster: one 8×B200, one 8×H100, two 4×GB200 in one NVLink domain, one CPU node."""
+    nvlink = {"nvidia.com/gpu.clique": "5f7b0c2e-0000-4000-8000-000000000001.1"}
+    return [
+        _pooled("p6-b200.48xlarge", "b200-0", "b200"),
+        _pooled("p5.48xlarge", "h100-0", "h100"),
+        _pooled("p6e-gb200.36xlarge", "gb200-0", "gb200", nvlink),
+        _pooled("p6e-gb200.36xlarge", "gb200-1", "gb200", nvlink),
+        _pooled("m7i.4xlarge", "cpu-0", "cpu"),
+    ]
+
+
+def _pooled(instance: str, name: str, pool: str, labels: Mapping[str, str] | None = None) -> dict[str, Any]:
+    pool_labels = {"eks.amazonaws.com/nodegroup": pool, **(labels or {})}
+    return node(INSTANCE_TYPES[instance], name, "us-east-1a", pool_labels)
+
+
+def _gpu_labels(instance: InstanceType) -> dict[str, str]:
+    if instance.gpu is None:
+        return {}
+    family, capability = _GPU_FAMILY[instance.gpu]
+    major, _, minor = capability.partition(".")
+    return {
+        "nvidia.com/gpu.present": "true",
+        "nvidia.com/gpu.product": GPU_PRODUCT[instance.gpu],
+        "nvidia.com/gpu.count": str(instance.gpus),
+        "nvidia.com/gpu.memory": str(GPU_MEMORY_MIB[instance.gpu]),
+        "nvidia.com/gpu.family": family,
+        "nvidia.com/gpu.compute.major": major,
+        "nvidia.com/gpu.compute.minor": minor,
+        "nvidia.com/gpu.machine": instance.name,
+        "nvidia.com/gpu.replicas": "1",
+    }
+
+
+def _capacity(instance: InstanceType) -> dict[str, str]:
+    disks, each = instance.nvme_gb
+    devices = {"nvidia.com/gpu": instance.gpus, "vpc.amazonaws.com/efa": instance.efa_devices}
+    return {
+        "cpu": str(instance.vcpus),
+        "memory": f"{instance.memory_gib}Gi",
+        "ephemeral-storage": f"{disks * each or _ROOT_DISK_GB}G",
+        "pods": str(_pods(instance)),
+        **{resource: str(count) for resource, count in devices.items() if count},
+    }
+
+
+def _allocatable(instance: InstanceType) -> dict[str, str]:
+    """What EKS's defaults leave: kube-reserved CPU by cores, memory by pods, and the eviction thresholds."""
+    cores = instance.vcpus
+    reserved = 60 + 10 * (cores > 1) + 5 * min(max(cores - 2, 0), 2) + 2.5 * max(cores - 4, 0)
+    disks, each = instance.nvme_gb
+    return {
+        "cpu": f"{cores * 1000 - round(reserved)}m",
+        "memory": f"{instance.memory_gib * 1024 - (255 + 11 * _pods(instance)) - 100}Mi",
+        "ephemeral-storage": f"{(disks * each or _ROOT_DISK_GB) * 9 // 10 - 1}G",
+    }
+
+
+def _pods(instance: InstanceType) -> int:
+    """The limit that EKS recommends: 110 up to 30 vCPUs, 250 beyond."""
+    return 110 if instance.vcpus <= 30 else 250
+
+
+def _region(zone: str) -> str:
+    match = re.match(r"[a-z]{2}(-[a-z]+)+-\d+", zone)
+    if not match:
+        raise ValueError(f"zone {zone!r} is not the name of an AWS zone, for example us-east-1a")
+    return match[0]
+
+
+def _address(name: str) -> str:
+    """An address in 10.0.0.0/16 that depends on the name alone; nothing answers there."""
+    third, fourth = hashlib.sha256(name.encode()).digest()[:2]
+    return f"10.0.{third}.{fourth}"

@@ -1,0 +1,149 @@
+"""Daemons that outlive the command that started them and are found again by their pid files."""
+
+import fcntl
+import json
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+Report = Callable[[str], None]
+"""Takes one line of progress for the user."""
+
+_SECONDS_TO_START = 10
+_SECONDS_TO_END = 20
+_children: list[subprocess.Popen[bytes]] = []
+"""What this very process started: kept to be reaped, a zombie is not running."""
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """One process to keep running. `argv[1:]` must hold something only ours: the state folder (see `find`)."""
+
+    name: str
+    argv: tuple[str, ...]
+
+
+@contextmanager
+def locked(path: Path, report: Report, what: str) -> Iterator[None]:
+    """Holds an exclusive lock on a file (made if missing) or folder; says it when it waits, for `what`."""
+    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(f"waiting for {what}")
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def free_ports(count: int) -> list[int]:
+    """Different TCP ports of 127.0.0.1 that nothing listens on now."""
+    with ExitStack() as probes:
+        sockets = [probes.enter_context(socket.socket()) for _ in range(count)]
+        for probe in sockets:
+            probe.bind(("127.0.0.1", 0))
+        return [probe.getsockname()[1] for probe in sockets]
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on this TCP port of 127.0.0.1 now."""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port that only lingers is free
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+def find(state: Path, name: str) -> psutil.Process | None:
+    """The running process of that name, or None.
+
+    A pid alone may have been recycled, and a start time moves with the clock; the arguments name our state
+    folder, so only our own process has them. `argv[0]` is left out: a framework Python on macOS replaces it.
+    """
+    for child in _children:
+        child.poll()
+    try:
+        record = json.loads(_pid_file(state, name).read_text())
+        process = psutil.Process(record["pid"])
+        return process if process.cmdline()[1:] == record["argv"][1:] else None
+    except (FileNotFoundError, json.JSONDecodeError, psutil.NoSuchProcess, psutil.AccessDenied):
+        return None
+
+
+def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
+    """Starts the daemon in its own session unless it runs with these very arguments; True if it started."""
+    running = find(state, daemon.name)
+    if running and running.cmdline()[1:] == list(daemon.argv[1:]):
+        return False
+    end(state, daemon.name)
+    log = log_file(state, daemon.name)
+    for folder in (log.parent, _pid_file(state, daemon.name).parent):
+        folder.mkdir(exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(
+            daemon.argv,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=state,
+            env=dict(environment),
+            start_new_session=True,
+        )
+    _children.append(process)
+    _pid_file(state, daemon.name).write_text(json.dumps({"pid": process.pid, "argv": daemon.argv}))
+    deadline = time.monotonic() + _SECONDS_TO_START
+    # The arguments of a process can be seen only some time after it has come into being.
+    while process.poll() is None and not find(state, daemon.name) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return True
+
+
+def end(state: Path, name: str) -> bool:
+    """Ends the daemon and what it started: TERM, after 20 s KILL; True if it was running."""
+    process = find(state, name)
+    if process:
+        family = [process]
+        with suppress(psutil.NoSuchProcess):
+            family += process.children(recursive=True)
+            process.terminate()
+            _await_end([process])
+        for member in family:
+            with suppress(psutil.NoSuchProcess):
+                member.kill()
+        _await_end(family)
+    _pid_file(state, name).unlink(missing_ok=True)
+    return process is not None
+
+
+def _await_end(family: list[psutil.Process]) -> None:
+    deadline = time.monotonic() + _SECONDS_TO_END
+    while not all(map(_ended, family)) and time.monotonic() < deadline:
+        time.sleep(0.02)
+
+
+def _ended(process: psutil.Process) -> bool:
+    """A zombie has ended too: in a container nobody may reap those whose parent is gone."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def log_file(state: Path, name: str) -> Path:
+    """Where the daemon's output goes."""
+    return state / "logs" / f"{name}.log"
+
+
+def _pid_file(state: Path, name: str) -> Path:
+    return state / "run" / f"{name}.json"

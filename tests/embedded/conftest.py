@@ -1,0 +1,57 @@
+"""One embedded cluster for the whole test session, beside the developer's own."""
+
+import json
+import os
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from embedded import cluster as embedded_cluster
+from embedded.processes import locked
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running embedded cluster of the tests."""
+
+    state: Path
+
+    @property
+    def kubeconfig(self) -> Path:
+        return embedded_cluster.kubeconfig(self.state)
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        return embedded_cluster.kubectl(*arguments, stdin=stdin, state=self.state)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Shared by all xdist workers: the first one starts it, the last one stops it."""
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    state, users = shared / "cluster", shared / "cluster-users.json"
+
+    def count(step: int) -> int:
+        total = (json.loads(users.read_text()) if users.exists() else 0) + step
+        users.write_text(json.dumps(total))
+        return int(total)
+
+    with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+        count(1)
+        embedded_cluster.start(print, state)
+    yield Cluster(state)
+    with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+        if count(-1) == 0:
+            embedded_cluster.stop(print, state)
+
+
+@pytest.fixture
+def namespace(cluster: Cluster) -> Iterator[str]:
+    """A namespace of the test's own on the shared cluster; goes with everything in it."""
+    name = f"test-{uuid.uuid4().hex[:8]}"
+    cluster.kubectl("create", "namespace", name)
+    yield name
+    cluster.kubectl("delete", "namespace", name, "--wait=false")

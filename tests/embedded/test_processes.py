@@ -1,0 +1,135 @@
+"""Daemons: found again, never mistaken, ended with what they started."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from embedded import processes
+from embedded.paths import PROJECT
+from embedded.processes import Daemon
+
+SLEEP = "import time; time.sleep(600)"
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Iterator[Path]:
+    yield tmp_path
+    processes.end(tmp_path, "sleeper")
+
+
+def sleeper(state: Path, code: str = SLEEP) -> Daemon:
+    return Daemon("sleeper", (sys.executable, "-c", code, str(state)))
+
+
+def pid_of(state: Path) -> int:
+    process = processes.find(state, "sleeper")
+    assert process
+    return process.pid
+
+
+def eventually(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline, "did not happen in 30 s"
+        time.sleep(0.02)
+
+
+def test_is_started_once(state: Path) -> None:
+    assert processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
+    assert not processes.start(state, sleeper(state), os.environ)
+    assert pid_of(state) == first
+    assert os.getsid(first) == first
+
+
+def test_is_replaced_when_its_arguments_change(state: Path) -> None:
+    processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
+    assert processes.start(state, sleeper(state, SLEEP + " # other"), os.environ)
+    assert pid_of(state) != first
+    assert not psutil.pid_exists(first)
+
+
+def test_is_not_found_once_killed(state: Path) -> None:
+    processes.start(state, sleeper(state), os.environ)
+    os.kill(pid_of(state), signal.SIGKILL)
+    eventually(lambda: processes.find(state, "sleeper") is None)
+    assert not processes.end(state, "sleeper")
+    assert processes.start(state, sleeper(state), os.environ)
+
+
+def test_a_recycled_pid_is_left_alone(state: Path) -> None:
+    with subprocess.Popen([sys.executable, "-c", SLEEP, "somebody else's"]) as stranger:
+        (state / "run").mkdir()
+        record = {"pid": stranger.pid, "argv": sleeper(state).argv}
+        (state / "run" / "sleeper.json").write_text(json.dumps(record))
+        try:
+            assert processes.find(state, "sleeper") is None
+            assert not processes.end(state, "sleeper")
+            assert stranger.poll() is None
+        finally:
+            stranger.kill()
+
+
+def test_one_that_ignores_the_request_is_killed_with_its_children(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_SECONDS_TO_END", 0.2)
+    code = f"""
+import pathlib, signal, subprocess, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+child = subprocess.Popen([sys.executable, "-c", {SLEEP!r}])
+pathlib.Path(sys.argv[1], "child").write_text(str(child.pid))
+time.sleep(600)
+"""
+    processes.start(state, sleeper(state, code), os.environ)
+    child = state / "child"
+    eventually(lambda: child.exists() and child.read_text() != "")
+    parent = pid_of(state)
+    assert processes.end(state, "sleeper")
+    eventually(lambda: gone(parent) and gone(int(child.read_text())))
+
+
+def gone(pid: int) -> bool:
+    return not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+
+
+def test_it_outlives_whoever_started_it(state: Path) -> None:
+    code = (
+        "import os, sys; from pathlib import Path; from embedded import processes;"
+        "processes.start(Path(sys.argv[1]), processes.Daemon('sleeper', tuple(sys.argv[2:])), os.environ)"
+    )
+    subprocess.run([sys.executable, "-c", code, str(state), *sleeper(state).argv], cwd=PROJECT, check=True)
+    assert processes.end(state, "sleeper")
+
+
+def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:
+    code = (
+        "import sys; from pathlib import Path; from embedded.processes import locked\n"
+        "with locked(Path(sys.argv[1]), print, 'the other'): print('mine', flush=True)"
+    )
+    command = [sys.executable, "-u", "-c", code, str(tmp_path)]
+    with processes.locked(tmp_path, print, "nobody"):
+        other = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+        assert other.stdout
+        assert other.stdout.readline() == "waiting for the other\n"
+    assert other.communicate()[0] == "mine\n"
+
+
+def test_ports() -> None:
+    first, second = processes.free_ports(2)
+    assert first != second
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", first))
+        server.listen()
+        assert not processes.is_free(first)
+    assert processes.is_free(second)
