@@ -1,19 +1,23 @@
 """`python -m ops VERB`: the verbs around Pulumi."""
 
 import sys
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pulumi
 import typer
+import yaml
 
 from ops import synth as synthesis
+from ops.errors import OpsError
 from ops.evaluate import evaluate
-from ops.stack_file import StackFileError
+from ops.stack_file import StackFile
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
+Embedded = Annotated[bool, typer.Option("--embedded", help="On the embedded cluster, with simulated GPUs.")]
 
 
 @app.callback()
@@ -30,7 +34,7 @@ def synth(
     ] = synthesis.Format.TREE,
 ) -> None:
     """Write every resource that the stack would register."""
-    evaluation = evaluate(PROJECT, stack)
+    evaluation = evaluate(PROJECT, StackFile.load(PROJECT, stack))
     if form is not synthesis.Format.TREE:
         typer.echo(synthesis.render(evaluation, form), nl=False)
         return
@@ -38,11 +42,79 @@ def synth(
         typer.echo(path)
 
 
+@app.command()
+def up(stack: Stack, embedded: Embedded = False) -> None:
+    """Deploy the stack and wait until it is ready."""
+    from ops import deploy
+
+    report = _Progress()
+    found = deploy.find(stack, embedded=embedded)
+    outputs = deploy.up(found, report)
+    typer.echo(yaml.safe_dump(dict(outputs), sort_keys=True, width=200), nl=False)
+    if found.embedded:
+        typer.echo(deploy.SIMULATED)
+    typer.echo(f"{stack} is ready after {report.seconds():.0f} s")
+
+
+@app.command()
+def down(
+    stack: Stack,
+    embedded: Embedded = False,
+    timeout: Annotated[float, typer.Option(help="Seconds that one object may take to go.")] = 120.0,
+) -> None:
+    """Take the stack down, in order; the embedded cluster goes with its last stack."""
+    from ops import deploy
+
+    report = _Progress()
+    deploy.down(deploy.find(stack, embedded=embedded), report, timeout=timeout)
+    typer.echo(f"{stack} is down after {report.seconds():.0f} s")
+
+
+@app.command()
+def status(stack: Stack, embedded: Embedded = False) -> None:
+    """What of the stack is on the embedded cluster."""
+    from ops import deploy
+
+    for line in deploy.status(deploy.find(stack, embedded=embedded)):
+        typer.echo(line)
+
+
+class _Progress:
+    """Prints each line with the seconds since the verb began, at once."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
+        sys.stdout.flush()
+
+    def seconds(self) -> float:
+        """Seconds since the verb began."""
+        return time.monotonic() - self._began
+
+
+def _mendable() -> tuple[type[Exception], ...]:
+    """Error types with a message for users; the embedded cluster's only once something has imported it."""
+    types: list[type[Exception]] = [pulumi.RunError, OpsError]
+    for module, name in (
+        ("embedded.cluster", "ClusterError"),
+        ("embedded.build", "BuildError"),
+        ("embedded.dynamo", "DynamoError"),
+    ):
+        loaded: Any = sys.modules.get(module)
+        if loaded is not None:
+            types.append(getattr(loaded, name))
+    return tuple(types)
+
+
 def main() -> None:
     """Run a verb; what users can mend is one `error:` line a problem and exit code 1."""
     try:
         app()
-    except (pulumi.RunError, StackFileError) as error:
+    except Exception as error:
+        if not isinstance(error, _mendable()):
+            raise
         for line in str(error).splitlines():
             typer.echo(f"error: {line}", err=True)
         sys.exit(1)

@@ -118,14 +118,12 @@ class Recorder(mocks.MockMonitor):
         )
 
 
-def evaluate(project: Path, stack: str) -> Evaluation:
+def evaluate(project: Path, stack_file: StackFile) -> Evaluation:
     """Run the project's `__main__.py` with the stack's config as a preview would.
 
-    Raises pulumi.RunError with the message that `pulumi up` would show, and StackFileError for a stack that is not
-    there.
+    Raises pulumi.RunError with the message that `pulumi up` would show.
     """
-    stack_file = StackFile.load(project, stack)
-    recorder = Recorder()
+    stack, recorder = stack_file.stack, Recorder()
     with _config(stack_file), _project_modules(project):
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)

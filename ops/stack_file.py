@@ -8,11 +8,13 @@ from typing import Any
 
 import yaml
 
+from ops.errors import OpsError
+
 ENCRYPTED = "[secret]"
 """Stands for an encrypted value, which only the CLI can open."""
 
 
-class StackFileError(Exception):
+class StackFileError(OpsError):
     """The stack's file is missing or not what Pulumi can read; the message says what to do."""
 
 

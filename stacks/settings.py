@@ -72,10 +72,19 @@ class Settings(Strict):
 
 def load() -> Settings:
     """Read and check the stack's config. Raises ConfigError with one line a problem."""
-    config, said = pulumi.Config(PROJECT), pulumi.runtime.get_config_env()
-    keys = [name.removeprefix(f"{PROJECT}:") for name in said if name.startswith(f"{PROJECT}:")]
-    secret_keys = {name.removeprefix(f"{PROJECT}:") for name in pulumi.runtime.get_config_secret_keys_env()}
-    return parse({key: _value(key, config.require(key)) for key in sorted(keys)}, secret_keys)
+    config = pulumi.Config(PROJECT)
+    keys = [key for key in pulumi.runtime.get_config_env() if key.startswith(f"{PROJECT}:")]
+    values = {key: config.require(key.removeprefix(f"{PROJECT}:")) for key in keys}
+    return from_text(values, set(pulumi.runtime.get_config_secret_keys_env()))
+
+
+def from_text(config: Mapping[str, str], secret_keys: set[str]) -> Settings:
+    """Settings from full config keys and their text, as Pulumi hands them out. Raises ConfigError."""
+    own = {key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")}
+    return parse(
+        {key: _value(key, text) for key, text in sorted(own.items())},
+        {key.removeprefix(f"{PROJECT}:") for key in secret_keys},
+    )
 
 
 def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:

@@ -1,0 +1,186 @@
+"""Apply an evaluated stack with kubectl, in dependency order, and take back what it no longer holds.
+
+For clusters where no Pulumi engine does it. Server-side apply does the merging and an ApplySet the pruning, so that
+kubectl, not this module, knows what belongs to the stack.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import yaml
+
+from ops.evaluate import Evaluation, Resource, Secret
+from ops.synth import manifests
+
+_MANAGER = "dynamo-gpt-oss"
+_SET_MANAGER = "dynamo-gpt-oss-applyset"
+"""The ApplySet's label is owned apart, or each ordered apply would drop it and show as a change."""
+_CLUSTER_SCOPED = {"Namespace"}
+
+
+class Kubectl(Protocol):
+    """Runs kubectl against one cluster; returns its output, raises with kubectl's own words."""
+
+    def __call__(self, *arguments: str, stdin: str = "") -> str: ...
+
+
+Report = Callable[[str], None]
+Wait = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes:
+    """Objects by what happened to them, each as `kind/name`."""
+
+    created: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+    @property
+    def count(self) -> int:
+        """Objects that are not as they were."""
+        return len(self.created) + len(self.changed) + len(self.removed)
+
+    def __str__(self) -> str:
+        said = [
+            f"{len(self.created)} created",
+            f"{len(self.changed)} changed",
+            f"{len(self.removed)} removed",
+        ]
+        return f"{self.count} changes ({', '.join(said)}, {len(self.unchanged)} unchanged)"
+
+
+def apply(evaluation: Evaluation, namespace: str, kubectl: Kubectl, wait: Wait, report: Report) -> Changes:
+    """Put every object of the stack on the cluster, each after what it depends on is ready.
+
+    wait: returns when the object is ready, raises when it will not be. Raises the errors of kubectl and wait.
+    """
+    objects = [_opened(resource) for resource in manifests(evaluation)]
+    created, changed, unchanged = [], [], []
+    for obj in objects:
+        before = _live(kubectl, obj)
+        after = _apply(kubectl, obj, before)
+        if before is None:
+            created.append(label(obj))
+            report(f"create {label(obj)}")
+        elif before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"]:
+            changed.append(label(obj))
+            report(f"change {label(obj)}")
+        else:
+            unchanged.append(label(obj))
+        wait(after)
+    removed = _prune(kubectl, objects, namespace, evaluation.stack)
+    for gone in removed:
+        report(f"remove {gone}")
+    return Changes(
+        created=tuple(created), changed=tuple(changed), removed=tuple(removed), unchanged=tuple(unchanged)
+    )
+
+
+def members(kubectl: Kubectl, namespace: str, stack: str) -> list[dict[str, Any]]:
+    """The objects of the stack that are on the cluster, newest first; empty where the stack is not there."""
+    parent = _parent(kubectl, namespace, stack)
+    if parent is None:
+        return []
+    kinds = parent["metadata"]["annotations"].get("applyset.kubernetes.io/contains-group-kinds", "")
+    part_of = parent["metadata"]["labels"]["applyset.kubernetes.io/id"]
+    found: list[dict[str, Any]] = []
+    for kind in filter(None, kinds.split(",")):
+        selector = f"--selector=applyset.kubernetes.io/part-of={part_of}"
+        listed = kubectl("get", kind, "--all-namespaces", selector, "--ignore-not-found", "--output=json")
+        found += json.loads(listed)["items"] if listed else []
+    return sorted(found, key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
+
+
+def label(obj: Mapping[str, Any]) -> str:
+    """An object as people name it: `job/model-download`."""
+    return f"{obj['kind'].lower()}/{obj['metadata']['name']}"
+
+
+def applyset(stack: str) -> str:
+    """Name of the Secret that stands for the stack's ApplySet."""
+    return f"dynamo-gpt-oss-{stack}"
+
+
+def address(obj: Mapping[str, Any]) -> list[str]:
+    """Arguments that name the object to kubectl, its API group included."""
+    group, _, _ = str(obj["apiVersion"]).rpartition("/")
+    kind = f"{obj['kind']}.{group}" if group and group != "apps" else str(obj["kind"])
+    namespace = obj["metadata"].get("namespace")
+    return [kind, obj["metadata"]["name"], *([f"--namespace={namespace}"] if namespace else [])]
+
+
+def _opened(resource: Resource) -> dict[str, Any]:
+    opened: dict[str, Any] = _open(resource.inputs)
+    return opened
+
+
+def _open(value: Any) -> Any:
+    """The value with its secrets; it goes to kubectl's standard input and nowhere else."""
+    if isinstance(value, Secret):
+        return _open(value.value)
+    if isinstance(value, Mapping):
+        return {key: _open(item) for key, item in value.items()}
+    return [_open(item) for item in value] if isinstance(value, list) else value
+
+
+def _live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
+    return json.loads(found) if found else None
+
+
+def _apply(kubectl: Kubectl, obj: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
+    if before is not None and obj["kind"] == "Job" and _would_replace(kubectl, obj):
+        kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
+    applied: dict[str, Any] = json.loads(_server_side(kubectl, [obj], _MANAGER, "--output=json"))
+    return applied
+
+
+def _would_replace(kubectl: Kubectl, job: Mapping[str, Any]) -> bool:
+    """A Job's pod template cannot be changed; the API server says so when asked."""
+    try:
+        _server_side(kubectl, [job], _MANAGER, "--dry-run=server")
+    except Exception as refused:
+        if "field is immutable" in str(refused):
+            return True
+        raise
+    return False
+
+
+def _prune(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace: str, stack: str) -> list[str]:
+    before = {label(obj) for obj in members(kubectl, namespace, stack)}
+    wanted = {label(obj) for obj in objects}
+    if before == wanted:
+        return []
+    _server_side(
+        kubectl,
+        objects,
+        _SET_MANAGER,
+        "--prune",
+        f"--applyset=secrets/{applyset(stack)}",
+        f"--namespace={namespace}",
+    )
+    return sorted(before - wanted)
+
+
+def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager: str, *options: str) -> str:
+    text = yaml.safe_dump_all(list(objects), sort_keys=True)
+    return kubectl(
+        "apply",
+        "--server-side",
+        "--force-conflicts",
+        f"--field-manager={manager}",
+        "--filename=-",
+        *options,
+        stdin=text,
+    )
+
+
+def _parent(kubectl: Kubectl, namespace: str, stack: str) -> dict[str, Any] | None:
+    found = kubectl(
+        "get", "secret", applyset(stack), f"--namespace={namespace}", "--ignore-not-found", "--output=json"
+    )
+    return json.loads(found) if found else None

@@ -1,0 +1,208 @@
+"""`up`, `down` and `status`: through Pulumi where its CLI is, otherwise on the embedded cluster."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from embedded import cluster, nodes
+from embedded.crds import Version as GraphVersion
+from embedded.paths import PROJECT, STATE
+from ops import automation, preflight, teardown
+from ops.apply import Kubectl, Report, apply, members
+from ops.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.errors import OpsError
+from ops.evaluate import Evaluation, evaluate
+from ops.stack_file import StackFile
+from ops.synth import manifests, masked
+from ops.wait import Waiter
+from stacks.settings import Settings
+from targets.releases import graph_api_version
+
+EMBEDDED_TIMEOUT_SECONDS = 300.0
+STACK_LABEL = "dynamo-gpt-oss/stack"
+"""On the simulated nodes that a stack brings to the embedded cluster."""
+SIMULATED = (
+    "Simulated: nodes, GPUs, the weights' download, what runs in the pods, the Dynamo operator. "
+    "Real: API server, scheduler, controllers, and the program that `pulumi up` runs."
+)
+
+
+class DestinationError(OpsError):
+    """The stack cannot be deployed from here; the message says what to do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack:
+    """A stack and where it goes. embedded: onto the embedded cluster. own_nodes: it brings simulated nodes along."""
+
+    file: StackFile
+    settings: Settings
+    embedded: bool
+    own_nodes: bool
+
+    @property
+    def name(self) -> str:
+        """The stack's name."""
+        return self.file.stack
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that the stack works in."""
+        return self.settings.cluster.namespace
+
+
+def find(stack: str, *, embedded: bool, project: Path = PROJECT) -> Stack:
+    """The stack by name; embedded puts it on the embedded cluster whatever its file says.
+
+    Raises StackFileError, stacks.settings.ConfigError.
+    """
+    file = StackFile.load(project, stack)
+    settings = settings_of(file)
+    at_home = is_embedded(settings, project)
+    if embedded and not at_home:
+        file = on_embedded(file)
+        settings = settings_of(file)
+    return Stack(
+        file=file, settings=settings, embedded=embedded or at_home, own_nodes=embedded and not at_home
+    )
+
+
+def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any]:
+    """Deploy the stack, wait until it is ready; returns its outputs.
+
+    Raises DestinationError, preflight.PreflightError, NotReadyError, cluster.ClusterError, pulumi.RunError.
+    """
+    evaluation = evaluate(PROJECT, stack.file)
+    if not stack.embedded:
+        _require_pulumi(stack)
+        automation.up(automation.select(PROJECT, stack.name, embedded=False), report)
+        return masked_outputs(evaluation)
+    kubectl = _start(stack, report, state)
+    preflight.check(evaluation, kubectl)
+    if stack.own_nodes:
+        cluster.add_nodes(_own_nodes(stack), state)
+    if automation.available() and not stack.own_nodes and state == STATE:
+        changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
+    else:
+        waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
+        changes = apply(evaluation, stack.namespace, kubectl, waiter, report)
+    report(f"{stack.name}: {changes}")
+    return masked_outputs(evaluation)
+
+
+def down(stack: Stack, report: Report, *, timeout: float = 120.0, state: Path = STATE) -> None:
+    """Take the stack down, in order, and the embedded cluster with its last stack. Raises as `up` does."""
+    if not stack.embedded:
+        _require_pulumi(stack)
+        automation.down(automation.select(PROJECT, stack.name, embedded=False), report)
+        return
+    if not cluster.is_running(state):
+        if not state.exists():
+            report("embedded cluster: was not running")
+            return
+        _start(stack, report, state)
+    kubectl = partial(_kubectl, state)
+    if (state / "pulumi").exists():
+        automation.down(automation.select(PROJECT, stack.name, embedded=True), report)
+    else:
+        objects = _in_teardown_order(evaluate(PROJECT, stack.file), stack, kubectl)
+        teardown.tear_down(objects, kubectl, report, timeout=timeout)
+    if stack.own_nodes:
+        cluster.remove_nodes(f"{STACK_LABEL}={stack.name}", state)
+    if not _stacks_left(kubectl):
+        cluster.stop(report, state)
+
+
+def status(stack: Stack, *, state: Path = STATE) -> list[str]:
+    """What of the stack is on the embedded cluster, a line each."""
+    if not stack.embedded:
+        raise DestinationError(
+            f"--stack: {stack.name} is not on the embedded cluster; see `pulumi stack --stack {stack.name}`"
+        )
+    if not cluster.is_running(state):
+        return ["the embedded cluster is not running: start it with `make up`"]
+    kubectl = partial(_kubectl, state)
+    there = members(kubectl, stack.namespace, stack.name)
+    if not there:
+        return [f"{stack.name} is not deployed"]
+    lines = [_object_line(obj) for obj in reversed(there)]
+    pods = json.loads(kubectl("get", "pods", f"--namespace={stack.namespace}", "--output=json"))["items"]
+    return lines + [_pod_line(pod) for pod in pods]
+
+
+def masked_outputs(evaluation: Evaluation) -> Mapping[str, Any]:
+    """The stack's outputs with secrets hidden."""
+    outputs: Mapping[str, Any] = masked(evaluation.outputs)
+    return outputs
+
+
+def _require_pulumi(stack: Stack) -> None:
+    if not automation.available():
+        raise DestinationError(
+            f"--stack: {stack.name} is for a {stack.settings.cluster.kind} cluster, which takes a Pulumi CLI "
+            f"and none is on PATH; {automation.HOW_TO_GET_PULUMI}"
+        )
+
+
+def _start(stack: Stack, report: Report, state: Path) -> Kubectl:
+    version: GraphVersion = (
+        "v1alpha1" if graph_api_version(stack.settings.plan().version).endswith("v1alpha1") else "v1beta1"
+    )
+    cluster.start(report, state, version)
+    return partial(_kubectl, state)
+
+
+def _kubectl(state: Path, *arguments: str, stdin: str = "") -> str:
+    return cluster.kubectl(*arguments, stdin=stdin, state=state)
+
+
+def _own_nodes(stack: Stack) -> list[dict[str, Any]]:
+    pool = stack.settings.gpu_pool()
+    labels = {STACK_LABEL: stack.name}
+    return [
+        nodes.node(pool.instance, f"{stack.name}-{index}", "us-east-1a", labels)
+        for index in range(pool.nodes)
+    ]
+
+
+def _in_teardown_order(evaluation: Evaluation, stack: Stack, kubectl: Kubectl) -> list[dict[str, Any]]:
+    """Last made first, then what earlier versions of the stack left, then the set's Secret, then the namespace."""
+    made = [dict(resource.inputs) for resource in reversed(manifests(evaluation))]
+    namespaces = [obj for obj in made if obj["kind"] == "Namespace"]
+    known = {(obj["kind"], obj["metadata"]["name"]) for obj in made}
+    left = [
+        obj
+        for obj in members(kubectl, stack.namespace, stack.name)
+        if (obj["kind"], obj["metadata"]["name"]) not in known
+    ]
+    parent = teardown.applyset_secret(stack.name, stack.namespace)
+    return [*(obj for obj in made if obj["kind"] != "Namespace"), *left, parent, *namespaces]
+
+
+def _stacks_left(kubectl: Kubectl) -> bool:
+    listed = kubectl(
+        "get", "secrets", "--all-namespaces", "--selector=applyset.kubernetes.io/id", "--output=name"
+    )
+    graphs = kubectl("get", "dynamographdeployments", "--all-namespaces", "--output=name")
+    return bool(listed.strip() or graphs.strip())
+
+
+def _object_line(obj: Mapping[str, Any]) -> str:
+    status = obj.get("status", {})
+    state = status.get("state") or status.get("phase")
+    if not state and obj["kind"] == "Job":
+        state = next((c["type"] for c in status.get("conditions", []) if c["status"] == "True"), "Running")
+    return f"{obj['kind']:<24} {obj['metadata']['name']:<32} {state or 'there'}"
+
+
+def _pod_line(pod: Mapping[str, Any]) -> str:
+    gpus = sum(
+        int(c.get("resources", {}).get("limits", {}).get("nvidia.com/gpu", 0))
+        for c in pod["spec"]["containers"]
+    )
+    where = pod["spec"].get("nodeName", "no node yet")
+    took = f", {gpus} simulated GPUs" if gpus else ""
+    return f"{'Pod':<24} {pod['metadata']['name']:<32} {pod['status'].get('phase', '')} on {where}{took}"

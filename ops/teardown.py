@@ -1,0 +1,76 @@
+"""Take a stack off a cluster with kubectl: what depends on something goes before it, and nothing is forced."""
+
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from graphs.placement import GRAPH_LABEL
+from ops.apply import Kubectl, Report, address, applyset, label
+from ops.wait import POLL_SECONDS, NotReadyError
+
+
+def tear_down(
+    objects: Sequence[Mapping[str, Any]],
+    kubectl: Kubectl,
+    report: Report,
+    *,
+    timeout: float,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> int:
+    """Delete the objects in the order given, each gone (a graph with its pods) before the next; returns how many.
+
+    timeout: seconds for each object. Raises NotReadyError that names what is stuck and its finalizers; running it
+    again goes on from there.
+    """
+    removed = 0
+    for obj in objects:
+        if not _get(kubectl, obj):
+            continue
+        report(f"remove {label(obj)}")
+        kubectl("delete", *address(obj), "--cascade=background", "--wait=false", "--ignore-not-found")
+        began = clock()
+        while left := _left(kubectl, obj):
+            if clock() - began > timeout:
+                raise NotReadyError(_stuck(obj, left, timeout))
+            sleep(POLL_SECONDS)
+        removed += 1
+    return removed
+
+
+def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
+    """The Secret that stands for the stack's ApplySet, deleted after the last member."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": applyset(stack), "namespace": namespace},
+    }
+
+
+def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The object and, for a graph, its pods, as far as they are still there."""
+    left = [found] if (found := _get(kubectl, obj)) else []
+    if obj["kind"] == "DynamoGraphDeployment":
+        selector = f"--selector={GRAPH_LABEL}={obj['metadata']['name']}"
+        pods = kubectl(
+            "get", "pods", f"--namespace={obj['metadata']['namespace']}", selector, "--output=json"
+        )
+        left += [{"kind": "Pod", **pod} for pod in json.loads(pods)["items"]]
+    return left
+
+
+def _get(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
+    return json.loads(found) if found else None
+
+
+def _stuck(obj: Mapping[str, Any], left: Iterable[Mapping[str, Any]], timeout: float) -> str:
+    named = []
+    for item in left:
+        finalizers = item["metadata"].get("finalizers", [])
+        named.append(label(item) + (f" (finalizers {', '.join(finalizers)})" if finalizers else ""))
+    return (
+        f"{label(obj)} is not gone after {timeout:.0f} s: {', '.join(named)} is still there; no finalizer was "
+        "cleared: see what its controller waits for, then run down again"
+    )
