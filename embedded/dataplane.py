@@ -21,7 +21,8 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
@@ -41,6 +42,8 @@ _FOLLOWER = re.compile(r"-wkr-\d+$")
 """Grove's names of a replica's other nodes: the engine answers from its leader."""
 
 FRONTEND = "frontend"
+ENGINE = ("embedded.engines.scripted",)
+"""Module of the engine, and arguments beside those of its pod."""
 SIMULATED = "engines (scripted text at a made-up pace; no weights, no GPU)"
 USUAL_PORT = 8000
 """The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
@@ -168,7 +171,7 @@ def _options(pod: Mapping[str, Any]) -> dict[str, str]:
     return options
 
 
-def plan(graph: Graph, installed: Installation, port: int) -> list[Process]:
+def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
     """The processes of a graph: its frontend first, then its workers under their pods' names."""
     python = str(installed.python)
     # The namespace that Dynamo's operator gives a graph.
@@ -182,7 +185,7 @@ def plan(graph: Graph, installed: Installation, port: int) -> list[Process]:
                 worker.pod,
                 worker.uid,
                 (
-                    *(python, "-m", "embedded.engines.scripted", "--model-path", str(installed.model)),
+                    *(python, "-m", *engine, "--model-path", str(installed.model)),
                     *("--served-model-name", worker.model, "--namespace", namespace),
                     *("--disaggregation-mode", worker.role, *worker.parsers),
                 ),
@@ -265,9 +268,10 @@ class Supervisor:
     state: the embedded cluster's state folder; `endpoints.json` in it says where each graph answers.
     """
 
-    def __init__(self, state: Path, installed: Installation) -> None:
+    def __init__(self, state: Path, installed: Installation, engine: Sequence[str] = ENGINE) -> None:
         self._state = state
         self._installed = installed
+        self._engine = engine
         self._served: dict[str, _Served] = {}
         self._ports = {key: int(entry["url"].rsplit(":", 1)[1]) for key, entry in endpoints(state).items()}
         shutil.rmtree(state / _FOLDER, ignore_errors=True)
@@ -293,7 +297,7 @@ class Supervisor:
 
     def _keep(self, served: _Served) -> None:
         """Brings the processes of one graph a step nearer to the wanted ones."""
-        wanted = {} if served.graph is None else _by_name(plan(served.graph, self._installed, served.port))
+        wanted = self._plan(served)
         frontend = served.running.get(FRONTEND)
         if frontend and frontend.process != wanted.get(FRONTEND):
             for name in list(served.running):
@@ -308,7 +312,7 @@ class Supervisor:
             return
         if FRONTEND not in served.running or served.running[FRONTEND].ended():
             self._clear(served)
-            wanted = _by_name(plan(served.graph, self._installed, served.port))
+            wanted = self._plan(served)
         for name in served.running.keys() - wanted.keys():
             served.end(name)
         for name, process in wanted.items():
@@ -317,10 +321,17 @@ class Supervisor:
                 served.end(name)
                 current = None
             if not current or (current.ended() and current.may_restart()):
+                _forget_dead(served.folder / _DISCOVERY / "v1")
                 _log.info("starting %s of %s", name, served.graph.key)
                 restarts = current.restarts + 1 if current else 0
                 popen = self._start(served.folder, process)
                 served.running[name] = _Running(process, popen, time.monotonic(), restarts)
+
+    def _plan(self, served: _Served) -> dict[str, Process]:
+        if served.graph is None:
+            return {}
+        planned = plan(served.graph, self._installed, served.port, self._engine)
+        return {process.name: process for process in planned}
 
     def _clear(self, served: _Served) -> None:
         """A new start of the whole graph: an empty discovery directory and a port that is free."""
@@ -353,10 +364,6 @@ class Supervisor:
             partial.replace(self._state / _ENDPOINTS)
 
 
-def _by_name(plan: Iterable[Process]) -> dict[str, Process]:
-    return {process.name: process for process in plan}
-
-
 def _entry(served: _Served) -> dict[str, Any]:
     workers = served.graph.workers if served.graph else ()
     return {
@@ -367,6 +374,21 @@ def _entry(served: _Served) -> dict[str, Any]:
         "processes": {name: running.popen.pid for name, running in served.running.items()},
         "logs": str(served.folder),
     }
+
+
+def _forget_dead(discovery: Path) -> None:
+    """Removes the registrations of workers that were killed, as Kubernetes drops the endpoints of a dead pod.
+
+    Dynamo's own heartbeat needs some 10 s for it, and until then requests go to the dead worker too.
+    """
+    for instance in discovery.glob("instances/*"):
+        with suppress(
+            FileNotFoundError, ValueError
+        ):  # gone or written at this moment: it belongs to the living
+            address = json.loads(instance.read_text())["transport"]["tcp"].partition("/")[0]
+            if processes.is_free(int(address.rpartition(":")[2])):
+                instance.unlink()
+                (discovery / "mdc" / instance.name).unlink(missing_ok=True)
 
 
 def _end_with_parent() -> None:
