@@ -37,10 +37,14 @@ def select(project: Path, stack: str, *, embedded: bool) -> automation.Stack:
     )
 
 
-def up(stack: automation.Stack, report: Callable[[str], None]) -> dict[str, int]:
-    """Deploy; returns how many resources changed in which way, `same` included."""
+def up(stack: automation.Stack, report: Callable[[str], None]) -> str:
+    """Deploy; returns in words how many resources changed in which way."""
     result = stack.up(on_output=report, color="never")
-    return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+    counts = {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
+    same = counts.pop("same", 0)
+    counts.pop("read", None)
+    changed = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
+    return f"{sum(counts.values())} changes ({', '.join(filter(None, [changed, f'{same} unchanged']))})"
 
 
 def down(stack: automation.Stack, report: Callable[[str], None]) -> None:

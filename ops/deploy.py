@@ -1,13 +1,15 @@
 """`up`, `down` and `status`: through Pulumi where its CLI is, otherwise on the embedded cluster."""
 
 import json
+import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from embedded import cluster, nodes
+from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from ops import automation, preflight, teardown
@@ -25,9 +27,12 @@ EMBEDDED_TIMEOUT_SECONDS = 300.0
 STACK_LABEL = "dynamo-gpt-oss/stack"
 """On the simulated nodes that a stack brings to the embedded cluster."""
 SIMULATED = (
-    "Simulated: nodes, GPUs, the weights' download, what runs in the pods, the Dynamo operator. "
-    "Real: API server, scheduler, controllers, and the program that `pulumi up` runs."
+    "Simulated: nodes, GPUs, the weights' download, the Dynamo operator, and the engines (scripted text at a made-up "
+    "pace). Real: API server, scheduler and controllers, Dynamo's frontend, router and workers' runtime, and the "
+    "program that `pulumi up` runs."
 )
+_ENDPOINT_TIMEOUT_SECONDS = 60.0
+_DATA_PLANE = "dataplane"
 
 
 class DestinationError(OpsError):
@@ -81,6 +86,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         automation.up(automation.select(PROJECT, stack.name, embedded=False), report)
         return masked_outputs(evaluation)
     kubectl = _start(stack, report, state)
+    _start_data_plane(report, state)
     preflight.check(evaluation, kubectl)
     if stack.own_nodes:
         cluster.add_nodes(_own_nodes(stack), state)
@@ -90,7 +96,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
         changes = apply(evaluation, stack.namespace, kubectl, waiter, report)
     report(f"{stack.name}: {changes}")
-    return masked_outputs(evaluation)
+    return {**masked_outputs(evaluation), **_live_endpoints(evaluation, stack, state)}
 
 
 def down(stack: Stack, report: Report, *, timeout: float = 120.0, state: Path = STATE) -> None:
@@ -113,6 +119,7 @@ def down(stack: Stack, report: Report, *, timeout: float = 120.0, state: Path = 
     if stack.own_nodes:
         cluster.remove_nodes(f"{STACK_LABEL}={stack.name}", state)
     if not _stacks_left(kubectl):
+        processes.end(state, _DATA_PLANE)
         cluster.stop(report, state)
 
 
@@ -153,6 +160,35 @@ def _start(stack: Stack, report: Report, state: Path) -> Kubectl:
     )
     cluster.start(report, state, version)
     return partial(_kubectl, state)
+
+
+def _start_data_plane(report: Report, state: Path) -> None:
+    """Real Dynamo processes behind the simulated pods, where Dynamo's runtime exists for this machine."""
+    if not dynamo.available():
+        report(dynamo.UNAVAILABLE)
+        return
+    dynamo.install(report)
+    command = (sys.executable, "-m", "embedded.dataplane")
+    options = (f"--kubeconfig={cluster.kubeconfig(state)}", f"--state={state}")
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(Path.home()),
+        "PYTHONPATH": str(PROJECT),
+        "PYTHONUNBUFFERED": "1",
+    }
+    processes.start(state, processes.Daemon(_DATA_PLANE, (*command, *options)), environment)
+
+
+def _live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:
+    if not dynamo.available():
+        return {}
+    graphs = [r.name for r in manifests(evaluation) if r.inputs["kind"] == "DynamoGraphDeployment"]
+    return {
+        f"liveEndpoint.{graph}" if len(graphs) > 1 else "liveEndpoint": dataplane.endpoint(
+            state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS
+        )
+        for graph in graphs
+    }
 
 
 def _kubectl(state: Path, *arguments: str, stdin: str = "") -> str:

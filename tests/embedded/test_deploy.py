@@ -1,0 +1,149 @@
+"""Whole stacks on an embedded cluster of their own: what a user sees of up, up again, change, refusal and down."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from embedded import cluster
+from embedded.paths import PROJECT
+from ops import deploy
+from ops.embedded_stack import settings_of
+from ops.errors import OpsError
+from ops.stack_file import StackFile
+
+pytestmark = pytest.mark.xdist_group("deploy")
+PREFIX = "dynamo-gpt-oss"
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    state = tmp_path_factory.mktemp("deploy") / "state"
+    yield state
+    cluster.stop(print, state)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_pulumi() -> Iterator[None]:
+    """These tests are of the way without a CLI, whatever this machine has."""
+    patch = pytest.MonkeyPatch()
+    patch.setattr("ops.automation.available", lambda: False)
+    yield
+    patch.undo()
+
+
+def dev(**sections: Any) -> deploy.Stack:
+    """The stack `dev` with some sections of its config replaced."""
+    file = StackFile.load(PROJECT, "dev")
+    config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in sections.items()}
+    file = replace(file, config=config)
+    return deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=False)
+
+
+def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
+    listed = cluster.kubectl("get", kind, "--all-namespaces", "--output=json", *options, state=state)
+    items: list[dict[str, Any]] = json.loads(listed)["items"]
+    return items
+
+
+def up(stack: deploy.Stack, state: Path) -> tuple[dict[str, Any], list[str]]:
+    said: list[str] = []
+    outputs = dict(deploy.up(stack, said.append, state=state))
+    return outputs, said
+
+
+def test_first_up_places_both_workers_on_the_b200_node(state: Path) -> None:
+    outputs, _ = up(dev(), state)
+    workers = {
+        pod["metadata"]["labels"]["nvidia.com/dynamo-component"]: pod
+        for pod in objects(state, "pods", "--selector=nvidia.com/dynamo-graph-deployment-name")
+    }
+    nodes = {name: pod["spec"]["nodeName"] for name, pod in workers.items()}
+    gpus = [
+        container["resources"]["limits"]["nvidia.com/gpu"]
+        for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker")
+        for container in workers[name]["spec"]["containers"]
+    ]
+    assert nodes["TrtllmPrefillWorker"] == nodes["TrtllmDecodeWorker"] == "b200-0"
+    assert nodes["Frontend"] == "cpu-0"
+    assert gpus == ["4", "4"]
+    assert outputs["gpus"] == {"B200": 8}
+    assert outputs["graph"] == "gpt-oss-disagg"
+
+
+def test_the_download_ends_before_the_graph_begins(state: Path) -> None:
+    job = objects(state, "jobs")[0]
+    graph = objects(state, "dynamographdeployments")[0]
+    assert job["status"]["completionTime"] <= graph["metadata"]["creationTimestamp"]
+
+
+def test_second_up_changes_nothing_and_says_so(state: Path) -> None:
+    before = {obj["metadata"]["uid"]: obj["metadata"]["generation"] for obj in objects(state, "jobs")}
+    _, said = up(dev(), state)
+    assert said[-1] == "dev: 0 changes (0 created, 0 changed, 0 removed, 6 unchanged)"
+    assert {o["metadata"]["uid"]: o["metadata"]["generation"] for o in objects(state, "jobs")} == before
+
+
+def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path) -> None:
+    _, said = up(dev(graph={"prefill": {"chunkedPrefill": False}}), state)
+    changed = [line for line in said if line.startswith(("create", "change", "remove"))]
+    assert changed == [
+        "change configmap/gpt-oss-disagg-llm-config",
+        "change dynamographdeployment/gpt-oss-disagg",
+    ]
+
+
+def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
+    _, said = up(dev(graph={"name": "other"}), state)
+    assert "remove dynamographdeployment/gpt-oss-disagg" in said
+    assert "remove configmap/gpt-oss-disagg-llm-config" in said
+    assert [obj["metadata"]["name"] for obj in objects(state, "dynamographdeployments")] == ["other"]
+
+
+def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> None:
+    crowded = dev(graph={"name": "other", "decode": {"replicas": 2}}, pool={"nodes": 2})
+    with pytest.raises(OpsError) as error:
+        up(crowded, state)
+    message = str(error.value)
+    assert "TrtllmDecodeWorker" in message
+    assert "needs 4 GPUs on one node, and none has them free" in message
+    assert "node b200-0 has 8 × NVIDIA-B200, 8 taken" in message
+    assert "the scheduler says: 0/5 nodes are available" in message
+
+
+def test_a_missing_token_secret_is_refused_before_anything_changes(state: Path) -> None:
+    before = {obj["metadata"]["resourceVersion"] for obj in objects(state, "dynamographdeployments")}
+    with pytest.raises(OpsError) as error:
+        up(dev(huggingFace={"existingSecret": "absent"}), state)
+    assert str(error.value).startswith(
+        "dynamo-gpt-oss:huggingFace.existingSecret: 'absent' is no Secret in namespace dynamo (there: "
+    )
+    assert {obj["metadata"]["resourceVersion"] for obj in objects(state, "dynamographdeployments")} == before
+
+
+def test_a_stuck_finalizer_is_named_and_not_cleared(state: Path) -> None:
+    up(dev(), state)
+    hold = json.dumps({"metadata": {"finalizers": ["example.com/hold"]}})
+    target = ("configmap", "gpt-oss-disagg-llm-config", "--namespace=dynamo", "--type=merge")
+    cluster.kubectl("patch", *target, f"--patch={hold}", state=state)
+    with pytest.raises(OpsError) as error:
+        deploy.down(dev(), lambda _: None, timeout=2, state=state)
+    assert str(error.value) == (
+        "configmap/gpt-oss-disagg-llm-config is not gone after 2 s: configmap/gpt-oss-disagg-llm-config "
+        "(finalizers example.com/hold) is still there; no finalizer was cleared: see what its controller waits for, "
+        "then run down again"
+    )
+    freed = json.dumps({"metadata": {"finalizers": None}})
+    cluster.kubectl("patch", *target, f"--patch={freed}", state=state)
+
+
+def test_down_leaves_no_process_and_no_file(state: Path) -> None:
+    said: list[str] = []
+    deploy.down(dev(), said.append, state=state)
+    assert not state.exists()
+    assert not cluster.is_running(state)
+    deploy.down(dev(), said.append, state=state)
+    assert said[-1] == "embedded cluster: was not running"
