@@ -90,6 +90,7 @@ def start(report: Report, state: Path = STATE, graph_version: Version = "v1alpha
         began = time.monotonic()
         ports = _prepare(state, programs)
         daemons = _daemons(state, programs, ports, graph_version)
+        _end_changed(daemons, state)
         started = [daemon.name for daemon in daemons if _keep_running(daemon, state)]
         _apply([STORAGE_CLASS], state)
         add_nodes(nodes.default(), state)
@@ -181,6 +182,14 @@ def _daemons(
     return [Daemon(name, tuple(word.format(**values) for word in words)) for name, *words in commands]
 
 
+def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:
+    """Ends the parts that would be started differently now (other ports, another build), and all after them."""
+    changed = [bool(processes.find(state, one.name)) and not processes.runs(state, one) for one in daemons]
+    if any(changed):
+        for daemon in reversed(daemons[changed.index(True) :]):
+            processes.end(state, daemon.name)
+
+
 def _keep_running(daemon: Daemon, state: Path) -> bool:
     """Starts the daemon unless it runs, and waits until it serves; True if it was started."""
     environment = {
@@ -190,9 +199,10 @@ def _keep_running(daemon: Daemon, state: Path) -> bool:
         "PYTHONPATH": str(PROJECT),
         "PYTHONUNBUFFERED": "1",
     }
-    if not processes.find(state, "operator"):
-        _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
-    started = processes.start(state, daemon, environment)
+    if started := not processes.runs(state, daemon):
+        if daemon.name == "operator":
+            _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
+        processes.start(state, daemon, environment)
     deadline = time.monotonic() + _READY_SECONDS
     while not _serves(daemon, state):
         for name in dict.fromkeys(("etcd", daemon.name)):
@@ -254,15 +264,13 @@ def _record(state: Path) -> dict[str, Any]:
 
 
 def _ports(state: Path) -> dict[str, int]:
-    """The recorded ports, or new ones for everything once somebody else has taken one of them."""
+    """The recorded ports, or new ones once somebody else has taken one of them."""
     ports: dict[str, int] = _record(state).get("ports", {})
     owners = {"etcd": "etcd", "api": "kube-apiserver"}
     if ports and all(
         processes.find(state, owners[key]) or processes.is_free(port) for key, port in ports.items()
     ):
         return ports
-    for name in reversed(_PARTS):
-        processes.end(state, name)
     return dict(zip(owners, processes.free_ports(len(owners)), strict=True))
 
 

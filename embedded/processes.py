@@ -81,11 +81,16 @@ def find(state: Path, name: str) -> psutil.Process | None:
         return None
 
 
-def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
-    """Starts the daemon in its own session unless it runs with these very arguments; True if it started."""
-    running = find(state, daemon.name)
-    if running and running.cmdline()[1:] == list(daemon.argv[1:]):
+def runs(state: Path, daemon: Daemon) -> bool:
+    """Whether the daemon runs as it would be started now: the same program with the same arguments."""
+    if not find(state, daemon.name):
         return False
+    recorded: list[str] = json.loads(_pid_file(state, daemon.name).read_text())["argv"]
+    return recorded == list(daemon.argv)
+
+
+def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> None:
+    """Starts the daemon, in a session of its own and in place of what ran by its name."""
     end(state, daemon.name)
     log = log_file(state, daemon.name)
     for folder in (log.parent, _pid_file(state, daemon.name).parent):
@@ -106,7 +111,6 @@ def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
     # The arguments of a process can be seen only some time after it has come into being.
     while process.poll() is None and not find(state, daemon.name) and time.monotonic() < deadline:
         time.sleep(0.01)
-    return True
 
 
 def end(state: Path, name: str) -> bool:

@@ -68,6 +68,18 @@ def test_a_part_that_is_killed_comes_back_with_the_data(own: Path, part: str) ->
     assert value == "value"
 
 
+def test_another_graph_version_restarts_the_operator_alone(own: Path) -> None:
+    start(own)
+    before = pids(own)
+    embedded.start(print, own, "v1beta1")
+    after = pids(own)
+    assert {name for name in PARTS if after[name] != before[name]} == {"operator"}
+    versions = "-o=jsonpath={.spec.versions[*].name}"
+    assert (
+        embedded.kubectl("get", "crd", "dynamographdeployments.nvidia.com", versions, state=own) == "v1beta1"
+    )
+
+
 def test_all_parts_killed_come_back_on_new_ports_where_the_old_ones_are_taken(own: Path) -> None:
     start(own)
     embedded.kubectl("create", "configmap", "before-all", state=own)

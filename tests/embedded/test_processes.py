@@ -43,18 +43,20 @@ def eventually(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_is_started_once(state: Path) -> None:
-    assert processes.start(state, sleeper(state), os.environ)
-    first = pid_of(state)
-    assert not processes.start(state, sleeper(state), os.environ)
-    assert pid_of(state) == first
-    assert os.getsid(first) == first
+def test_runs_in_a_session_of_its_own(state: Path) -> None:
+    assert not processes.runs(state, sleeper(state))
+    processes.start(state, sleeper(state), os.environ)
+    assert processes.runs(state, sleeper(state))
+    assert os.getsid(pid_of(state)) == pid_of(state)
 
 
 def test_is_replaced_when_its_arguments_change(state: Path) -> None:
     processes.start(state, sleeper(state), os.environ)
     first = pid_of(state)
-    assert processes.start(state, sleeper(state, SLEEP + " # other"), os.environ)
+    other = sleeper(state, SLEEP + " # other")
+    assert not processes.runs(state, other)
+    processes.start(state, other, os.environ)
+    assert processes.runs(state, other)
     assert pid_of(state) != first
     assert not psutil.pid_exists(first)
 
@@ -64,7 +66,8 @@ def test_is_not_found_once_killed(state: Path) -> None:
     os.kill(pid_of(state), signal.SIGKILL)
     eventually(lambda: processes.find(state, "sleeper") is None)
     assert not processes.end(state, "sleeper")
-    assert processes.start(state, sleeper(state), os.environ)
+    processes.start(state, sleeper(state), os.environ)
+    assert processes.runs(state, sleeper(state))
 
 
 def test_a_recycled_pid_is_left_alone(state: Path) -> None:
