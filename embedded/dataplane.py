@@ -58,6 +58,7 @@ _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 _SECONDS_OF_HEALTH = 30.0
 """A process that lived this long starts again with the first pause."""
 
+_LIBC = ctypes.CDLL(None)
 _log = logging.getLogger(__name__)
 
 
@@ -249,11 +250,12 @@ class _Served:
     running: dict[str, _Running] = field(default_factory=dict)
     leaving: list[tuple[subprocess.Popen[bytes], float]] = field(default_factory=list)
 
-    def end(self, name: str) -> None:
+    def end(self, name: str, grace: float = _SECONDS_TO_END) -> None:
+        """Tells a process to end; after `grace` seconds it is killed."""
         popen = self.running.pop(name).popen
         if popen.poll() is None:
             popen.terminate()
-            self.leaving.append((popen, time.monotonic() + _SECONDS_TO_END))
+            self.leaving.append((popen, time.monotonic() + grace))
 
     def reap(self) -> None:
         for popen, deadline in self.leaving:
@@ -305,7 +307,7 @@ class Supervisor:
         elif frontend and frontend.ended():
             # Its workers start anew too: on the old discovery directory it would believe in workers that are dead.
             for name in served.running.keys() - {FRONTEND}:
-                served.running.pop(name).popen.kill()
+                served.end(name, grace=0.0)
             if not frontend.may_restart():
                 return
         if served.graph is None or (FRONTEND not in served.running and served.leaving):
@@ -393,7 +395,7 @@ def _forget_dead(discovery: Path) -> None:
 
 def _end_with_parent() -> None:
     """In the child: the kernel ends it when this daemon dies, however it dies (prctl PR_SET_PDEATHSIG; Linux)."""
-    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+    _LIBC.prctl(1, signal.SIGKILL)
 
 
 def endpoints(state: Path) -> dict[str, Any]:

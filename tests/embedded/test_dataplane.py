@@ -1,0 +1,211 @@
+"""From pods to processes, and what the supervisor does when processes, pods or graphs go."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from embedded import dataplane, dynamo
+from embedded.dataplane import Graph, Worker, desired, plan
+from embedded.dynamo import DynamoError, Installation
+from embedded.paths import PROJECT
+from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, worker
+
+pytest_plugins = ["tests.live"]
+
+INSTALLED = Installation(Path("/venv/bin/python"), Path("/model"), Path("/vocabulary"))
+TRTLLM = ["python3", "-m", "dynamo.trtllm"]
+
+
+def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: Any) -> dict[str, Any]:
+    labels = {dataplane.GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
+    labels |= {"nvidia.com/dynamo-sub-component-type": more["sub"]} if "sub" in more else {}
+    metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": labels}
+    if more.get("deleting"):
+        metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    main = {"name": "main", "command": command, "args": list(args), "env": more.get("env", [])}
+    containers = [{"name": "sidecar"}, main]
+    return {
+        "metadata": metadata,
+        "spec": {"containers": containers},
+        "status": {"phase": more.get("phase", "Running")},
+    }
+
+
+FRONTEND = pod("f", "frontend", "--router-mode", "kv", "--http-port", "8000")
+SERVED = ("--model-path", "/opt/models/x", "--served-model-name", MODEL, *PARSERS)
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        pytest.param([pod("p", "prefill", *SERVED), pod("d", "decode", *SERVED)], id="v1beta1"),
+        pytest.param(
+            [pod("p", "worker", *SERVED, sub="prefill"), pod("d", "worker", *SERVED, sub="decode")],
+            id="v1alpha1",
+        ),
+        pytest.param(
+            [pod("p", "worker", "--is-prefill-worker", *SERVED), pod("d", "worker", *SERVED)],
+            id="vLLM's flag",
+        ),
+        pytest.param(
+            [
+                pod("p", "worker", "--disaggregation-mode=prefill", *SERVED),
+                pod("d", "worker", "--disaggregation-mode", "decode", *SERVED),
+            ],
+            id="mode's flag",
+        ),
+    ],
+)
+def test_roles(workers: list[dict[str, Any]]) -> None:
+    (graph,) = desired([FRONTEND, *workers])
+    assert graph == Graph(
+        "ns",
+        "g",
+        "uid-f",
+        "kv",
+        (
+            Worker("p", "uid-p", "prefill", MODEL, PARSERS),
+            Worker("d", "uid-d", "decode", MODEL, PARSERS),
+        ),
+    )
+
+
+def test_aggregated_worker_with_a_shell_and_variables() -> None:
+    line = 'python3 -m dynamo.vllm --model "$MODEL_PATH" --dyn-tool-call-parser harmony --enforce-eager'
+    env = [{"name": "MODEL_PATH", "value": "some/model"}, {"name": "POD_UID", "valueFrom": {}}]
+    (graph,) = desired([FRONTEND, pod("w", "worker", line, command=["/bin/sh", "-c"], env=env)])
+    assert graph.workers == (
+        Worker("w", "uid-w", "agg", "some/model", ("--dyn-tool-call-parser", "harmony")),
+    )
+
+
+def test_only_what_runs_counts() -> None:
+    absent = [
+        pod("pending", "worker", *SERVED, phase="Pending"),
+        pod("leaving", "worker", *SERVED, deleting=True),
+        pod("g-0-worker-0-worker-wkr-0", "worker", *SERVED),
+    ]
+    (graph,) = desired([FRONTEND, *absent])
+    assert graph.workers == ()
+    assert desired([pod("w", "worker", *SERVED)]) == []
+
+
+def test_plan() -> None:
+    frontend, prefill, decode = plan(replace(DISAGGREGATED, router_mode="kv"), INSTALLED, 1234)
+    assert frontend.name == "frontend"
+    assert frontend.argv[1:3] == ("-m", "dynamo.frontend")
+    assert frontend.argv[-2:] == ("--router-mode", "kv")
+    assert "127.0.0.1" in frontend.argv and "1234" in frontend.argv
+    assert [
+        process.argv[process.argv.index("--disaggregation-mode") + 1] for process in (prefill, decode)
+    ] == [
+        "prefill",
+        "decode",
+    ]
+    assert prefill.argv[-4:] == PARSERS
+    assert "dynamo-gpt-oss-disagg" in prefill.argv
+
+
+def test_everything_listens_on_loopback(plane: DataPlane) -> None:
+    entries = dataplane.endpoints(plane.state).values()
+    pids = [pid for entry in entries for pid in entry["processes"].values()]
+    listening = [
+        connection.laddr.ip
+        for pid in pids
+        for connection in psutil.Process(pid).net_connections("tcp")
+        if connection.status == psutil.CONN_LISTEN
+    ]
+    assert len(listening) >= len(pids)
+    assert set(listening) == {"127.0.0.1"}
+
+
+def test_what_is_simulated_is_said(plane: DataPlane) -> None:
+    entry = dataplane.endpoints(plane.state)[DISAGGREGATED.key]
+    assert entry["models"] == [MODEL]
+    assert entry["roles"] == ["decode", "prefill"]
+    assert "no weights, no GPU" in entry["simulated"]
+
+
+def test_graphs_never_see_each_other(plane: DataPlane) -> None:
+    def components(graph: Graph) -> set[str]:
+        with urllib.request.urlopen(f"{plane.url(graph)}/health") as answer:
+            return {f"{one['namespace']}/{one['component']}" for one in json.load(answer)["instances"]}
+
+    assert plane.url(DISAGGREGATED) != plane.url(AGGREGATED)
+    assert components(AGGREGATED) == {"dynamo-gpt-oss-agg/backend"}
+    assert components(DISAGGREGATED) == {"dynamo-gpt-oss-disagg/backend", "dynamo-gpt-oss-disagg/prefill"}
+
+
+def test_scaling_leaves_the_others_alone(plane: DataPlane) -> None:
+    before = {name: plane.pid(DISAGGREGATED, name) for name in ("frontend", "prefill-0", "decode-0")}
+    more = replace(DISAGGREGATED, workers=(*DISAGGREGATED.workers, worker("decode", 1)))
+    plane.serve(more, AGGREGATED)
+    added = plane.pid(more, "decode-1")
+    assert {name: plane.pid(more, name) for name in before} == before
+    plane.serve(DISAGGREGATED, AGGREGATED)
+    psutil.wait_procs([psutil.Process(added)] if psutil.pid_exists(added) else [], timeout=10)
+    plane.supervisor.step(plane.graphs)
+    assert not psutil.pid_exists(added)
+    assert {name: plane.pid(more, name) for name in before} == before
+
+
+def test_a_pod_made_anew_gets_a_new_process(plane: DataPlane) -> None:
+    before = plane.pid(DISAGGREGATED, "decode-0")
+    again = replace(DISAGGREGATED, workers=(worker("prefill"), worker("decode", uid="another")))
+    plane.serve(again, AGGREGATED)
+    assert plane.pid(again, "decode-0") != before
+
+
+def test_a_killed_frontend_starts_on_the_same_port_with_new_workers(plane: DataPlane) -> None:
+    url, worker_before = plane.url(AGGREGATED), plane.pid(AGGREGATED, "agg-0")
+    plane.kill(AGGREGATED, "frontend")
+    plane.settle()
+    assert plane.url(AGGREGATED) == url
+    assert plane.pid(AGGREGATED, "agg-0") != worker_before
+
+
+def test_a_deleted_graph_leaves_nothing(plane: DataPlane) -> None:
+    pids = [plane.pid(AGGREGATED, name) for name in ("frontend", "agg-0")]
+    plane.serve(DISAGGREGATED)
+    deadline = time.monotonic() + 10
+    while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < deadline:
+        plane.supervisor.step(plane.graphs)
+        time.sleep(0.05)
+    assert not any(psutil.pid_exists(pid) for pid in pids)
+    assert AGGREGATED.key not in dataplane.endpoints(plane.state)
+    with pytest.raises(DynamoError, match="no running frontend pod of it was seen"):
+        dataplane.endpoint(plane.state, "dynamo", "gpt-oss-agg", timeout=0)
+
+
+def test_nothing_outlives_a_killed_daemon(tmp_path: Path) -> None:
+    code = (
+        "import sys, time; from pathlib import Path; from embedded import dynamo;"
+        "from embedded.dataplane import Supervisor; from tests.live import AGGREGATED;"
+        f"Supervisor(Path({str(tmp_path)!r}), dynamo.install(print)).step([AGGREGATED]); time.sleep(60)"
+    )
+    daemon = subprocess.Popen([sys.executable, "-c", code], cwd=PROJECT)
+    while AGGREGATED.key not in dataplane.endpoints(tmp_path):
+        time.sleep(0.05)
+    children = psutil.Process(daemon.pid).children()
+    daemon.send_signal(signal.SIGKILL)
+    daemon.wait()
+    _, alive = psutil.wait_procs(children, timeout=5)
+    assert len(children) == 2
+    assert not alive
+
+
+def test_unavailable_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(DynamoError, match="for Linux on x86-64 and ARM64 only"):
+        dynamo.install(print)
+    with pytest.raises(DynamoError, match="has no live endpoint"):
+        dataplane.endpoint(tmp_path, "ns", "g", timeout=0)

@@ -1,0 +1,119 @@
+"""One data plane for the whole test session, without a cluster: `pytest_plugins = ["tests.live"]`.
+
+Nothing is restarted unless a test lets the supervisor step, so a fault stays until it has been looked at.
+"""
+
+import json
+import os
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from embedded import dataplane, dynamo, processes
+from embedded.dataplane import Graph, Supervisor, Worker
+
+MODEL = "openai/gpt-oss-120b"
+PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")
+AT_ONCE = ("--token-seconds", "0", "--prompt-token-seconds", "0")
+
+
+def worker(role: str, index: int = 0, **more: object) -> Worker:
+    given = {"uid": f"{role}-{index}", "model": MODEL, "parsers": PARSERS, **more}
+    return Worker(pod=f"{role}-{index}", role=role, **given)  # type: ignore[arg-type]
+
+
+DISAGGREGATED = Graph("dynamo", "gpt-oss-disagg", "uid", "round-robin", (worker("prefill"), worker("decode")))
+AGGREGATED = Graph("dynamo", "gpt-oss-agg", "uid", "kv", (worker("agg"),))
+
+
+@dataclass
+class DataPlane:
+    """A supervisor and the graphs that it is told to serve."""
+
+    state: Path
+    supervisor: Supervisor
+    graphs: list[Graph] = field(default_factory=list)
+
+    def serve(self, *graphs: Graph) -> None:
+        """Serves these graphs and no others, and waits until each is ready."""
+        self.graphs = list(graphs)
+        self.settle()
+
+    def settle(self) -> None:
+        """Steps until every graph has just its processes, all registered, and answers."""
+        deadline = time.monotonic() + 60
+        self.supervisor.step(self.graphs)
+        while not all(self._is_settled(graph) for graph in self.graphs):
+            assert time.monotonic() < deadline, self.logs()
+            time.sleep(0.1)
+            self.supervisor.step(self.graphs)
+
+    def _is_settled(self, graph: Graph) -> bool:
+        entry = dataplane.endpoints(self.state).get(graph.key)
+        if not entry or set(entry["processes"]) != {dataplane.FRONTEND, *(w.pod for w in graph.workers)}:
+            return False
+        if not all(_is_alive(pid) for pid in entry["processes"].values()):
+            return False
+        registered = [path.read_text() for path in Path(entry["logs"]).glob("discovery/v1/instances/*")]
+        if len(registered) != len(graph.workers) or any(_is_dead(instance) for instance in registered):
+            return False
+        try:
+            dataplane.endpoint(self.state, graph.namespace, graph.name, timeout=0)
+        except dynamo.DynamoError:
+            return False
+        return True
+
+    def url(self, graph: Graph) -> str:
+        return str(dataplane.endpoints(self.state)[graph.key]["url"])
+
+    def pid(self, graph: Graph, name: str) -> int:
+        return int(dataplane.endpoints(self.state)[graph.key]["processes"][name])
+
+    def kill(self, graph: Graph, *names: str) -> None:
+        """kill -9, and nothing is started again before the next `settle`."""
+        for name in names:
+            os.kill(self.pid(graph, name), signal.SIGKILL)
+        for name in names:
+            while _is_alive(self.pid(graph, name)):
+                time.sleep(0.01)
+
+    def logs(self) -> str:
+        return "\n".join(path.read_text()[-2000:] for path in self.state.rglob("*.log"))
+
+
+def _is_dead(instance: str) -> bool:
+    """Whether a registration is of a worker that no longer listens."""
+    address = json.loads(instance)["transport"]["tcp"].partition("/")[0]
+    return processes.is_free(int(address.rpartition(":")[2]))
+
+
+def _is_alive(pid: int) -> bool:
+    """A zombie is dead: its supervisor has not looked yet."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def started(state: Path, engine: Sequence[str]) -> DataPlane:
+    state.mkdir()
+    return DataPlane(state, Supervisor(state, dynamo.install(print), engine))
+
+
+@pytest.fixture(scope="session")
+def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
+    dataplane.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
+    plane = started(tmp_path_factory.mktemp("live") / "state", (*dataplane.ENGINE, *AT_ONCE))
+    yield plane
+    plane.supervisor.close()
+
+
+@pytest.fixture
+def plane(_shared: DataPlane) -> DataPlane:
+    """The disaggregated and the aggregated graph, both ready."""
+    _shared.serve(DISAGGREGATED, AGGREGATED)
+    return _shared
