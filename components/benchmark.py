@@ -1,0 +1,67 @@
+"""A benchmark of a graph: an AIPerf Job, its commands, and the claim that keeps its results."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs import benchmark
+from graphs.benchmark import JobSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkArgs:
+    """job: what runs. size, storage_class: of the results' claim; None for the cluster's default class."""
+
+    job: JobSpec
+    size: str
+    storage_class: str | None
+
+
+class Benchmark(pulumi.ComponentResource):
+    """A measured graph; ready when every point is measured, failed when one could not be."""
+
+    claim: kubernetes.core.v1.PersistentVolumeClaim
+    job: kubernetes.batch.v1.Job
+
+    def __init__(self, name: str, args: BenchmarkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:Benchmark", name, None, opts)
+        self.claim = self._claim(args)
+        self.job = self._job(args, self._commands(args))
+        self.register_outputs({"claimName": benchmark.RESULTS_CLAIM, "jobName": benchmark.NAME})
+
+    def _claim(self, args: BenchmarkArgs) -> kubernetes.core.v1.PersistentVolumeClaim:
+        manifest = benchmark.results_claim(
+            args.job.namespace, size=args.size, storage_class=args.storage_class
+        )
+        # A class that binds on first use would be waited for before the Job, its first user, exists.
+        manifest["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
+        return kubernetes.core.v1.PersistentVolumeClaim(
+            benchmark.RESULTS_CLAIM,
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _commands(self, args: BenchmarkArgs) -> kubernetes.core.v1.ConfigMap:
+        manifest = benchmark.config_map(args.job)
+        return kubernetes.core.v1.ConfigMap(
+            benchmark.NAME,
+            metadata=manifest["metadata"],
+            data=manifest["data"],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _job(self, args: BenchmarkArgs, commands: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
+        manifest = benchmark.job(args.job)
+        seconds = manifest["spec"]["activeDeadlineSeconds"] + 300
+        return kubernetes.batch.v1.Job(
+            benchmark.NAME,
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[self.claim, commands],
+                custom_timeouts=pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s"),
+            ),
+        )

@@ -1,0 +1,331 @@
+"""Benchmarks: from a traffic shape to AIPerf's command line and the Job that runs it. Pure.
+
+Sources: AIPerf 0.13.0's own parser, the published commands (graphs/published_benchmarks.py).
+"""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from importlib.resources import files
+from typing import Any
+
+from graphs.command import flags
+from graphs.names import (
+    CACHE_CLAIM,
+    CACHE_PATH,
+    HTTP_PORT,
+    LABEL_PREFIX,
+    MANAGED_BY,
+    MODEL_PATH,
+    frontend_service,
+)
+from graphs.placement import GPU_PRESENT_LABEL
+from graphs.security import container_security, pod_security
+from targets.catalogue import MODEL_ID, TARGETS, Benchmark, Role, Target
+from targets.plan import GraphPlan, Refusal
+
+AIPERF_VERSION = "0.13.0"
+AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
+"""NVIDIA's own image (255 MB): Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools."""
+AIPERF_PYTHON = "/opt/aiperf/venv/bin/python"
+
+NAME = "benchmark"
+"""Of the Job, its ConfigMap and its container."""
+RESULTS_CLAIM = "benchmark-results"
+RESULTS_PATH = "/results"
+READER = "benchmark-reader"
+SCRIPT = "run_benchmark.py"
+PLAN = "plan.json"
+PLAN_ANNOTATION = f"{LABEL_PREFIX}/benchmark-plan"
+_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
+_READER_SECONDS = 900
+
+PUBLISHED_GPUS = {"trtllm-disagg-8k": 6}
+"""GPUs that a published concurrency was computed from, where that is not the graph's own number (it has 5)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Point:
+    """One AIPerf run: a shape at one concurrency. repetition: counted from 1."""
+
+    load: Benchmark
+    repetition: int
+
+    @property
+    def name(self) -> str:
+        """The point's folder."""
+        return f"c{self.load.concurrency:05d}-r{self.repetition}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobSpec:
+    """How the Job runs. ready_seconds: for the graph to answer; limit_seconds: for all measurements after that.
+
+    telemetry: addresses of DCGM exporters. graph: its frontend is what is measured.
+    """
+
+    namespace: str
+    graph: str
+    points: tuple[Point, ...]
+    ready_seconds: int
+    limit_seconds: int
+    image: str = AIPERF_IMAGE
+    pull_secret: str | None = None
+    telemetry: tuple[str, ...] = ()
+
+
+def shape_name(shape: Benchmark) -> str:
+    """Tokens in / tokens out, as the published shapes are called: `8192/1024`."""
+    return f"{shape.isl}/{shape.osl}"
+
+
+def published() -> dict[str, Benchmark]:
+    """The published shapes by name; of those that differ in concurrency alone the first."""
+    return {shape_name(target.benchmark): target.benchmark for target in reversed(TARGETS.values())}
+
+
+def per_gpu(target: Target, shape: Benchmark, gpus: int) -> Benchmark:
+    """The shape at the published concurrency per GPU times the GPUs that the graph really has."""
+    counted = PUBLISHED_GPUS.get(target.name, sum(worker.replicas * worker.gpus for worker in target.workers))
+    return at(shape, max(1, round(shape.concurrency / counted * gpus)))
+
+
+def at(shape: Benchmark, concurrency: int) -> Benchmark:
+    """The shape at another concurrency: requests, warm-up and data set in proportion, 10 requests at least."""
+
+    def scaled(count: int, least: int) -> int:
+        return max(min(least, count), math.ceil(count * concurrency / shape.concurrency))
+
+    return replace(
+        shape,
+        concurrency=concurrency,
+        requests=scaled(shape.requests, 10),
+        warmup=scaled(shape.warmup, 1),
+        dataset_entries=scaled(shape.dataset_entries, 10),
+    )
+
+
+def points(shape: Benchmark, sweep: Sequence[int], repetitions: int) -> tuple[Point, ...]:
+    """The runs of a sweep, whole sweeps after one another, so that slow drift shows as noise of every point."""
+    return tuple(
+        Point(load=at(shape, concurrency), repetition=repetition)
+        for repetition in range(1, repetitions + 1)
+        for concurrency in (sweep or (shape.concurrency,))
+    )
+
+
+def check_shape(plan: GraphPlan, shape: Benchmark) -> None:
+    """Refuse a shape that the graph cannot take. Raises Refusal with one line a problem."""
+    problems = [problem for planned in plan.workers for problem in _too_long(planned.worker, shape)]
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:
+    whole = shape.isl if worker.role is Role.PREFILL else shape.isl + shape.osl
+    if worker.max_seq_len and whole > worker.max_seq_len:
+        yield (
+            f"benchmark: shape {shape_name(shape)} makes sequences of {whole} tokens for {worker.role} workers, "
+            f"which take {worker.max_seq_len} (max_seq_len)"
+        )
+    buffer = worker.engine_file.get("cache_transceiver_config", {}).get("max_tokens_in_buffer")
+    if buffer and shape.isl > buffer:
+        yield (
+            f"benchmark: shape {shape_name(shape)} has prompts of {shape.isl} tokens, but {worker.role} workers "
+            f"hand over at most {buffer} (max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)"
+        )
+
+
+def aiperf(
+    load: Benchmark, *, url: str, tokenizer: str, artifacts: str, telemetry: Sequence[str] = ()
+) -> list[str]:
+    """AIPerf's command line. tokenizer: folder of the model. artifacts: folder that it fills."""
+    gpus = ["--gpu-telemetry", *telemetry] if telemetry else ["--no-gpu-telemetry"]
+    measured = ["--use-server-token-count", "--ui", "none", *gpus]
+    return ["aiperf", "profile", *_profile(load, url, tokenizer, artifacts), *measured]
+
+
+def genai_perf(load: Benchmark, *, url: str, tokenizer: str, artifacts: str) -> list[str]:
+    """GenAI-Perf's command line, as Dynamo's 0.4 guide has it, for its container.
+
+    It runs only there: outside, GenAI-Perf calls perf_analyzer, of which PyPI holds nothing but a placeholder.
+    """
+    sent = ["-H", "Authorization: Bearer NOT USED", "-H", "Accept: text/event-stream"]
+    nested = ["--extra-inputs", json.dumps({"nvext": {"ignore_eos": True}})]
+    profile = _profile(load, url, tokenizer, artifacts)
+    return ["genai-perf", "profile", *profile, *nested, "--", "-v", "--max-threads", "500", *sent]
+
+
+def _profile(load: Benchmark, url: str, tokenizer: str, artifacts: str) -> list[str]:
+    """What both tools call by the same names."""
+    return flags(
+        [
+            ("--model", MODEL_ID),
+            ("--tokenizer", tokenizer),
+            ("--endpoint-type", "chat"),
+            ("--endpoint", "/v1/chat/completions"),
+            ("--streaming", True),
+            ("--url", url),
+            ("--synthetic-input-tokens-mean", load.isl),
+            ("--synthetic-input-tokens-stddev", 0),
+            ("--output-tokens-mean", load.osl),
+            ("--output-tokens-stddev", 0),
+            ("--extra-inputs", f"max_tokens:{load.osl}"),
+            ("--extra-inputs", f"min_tokens:{load.osl}"),
+            ("--extra-inputs", "ignore_eos:true"),
+            ("--concurrency", load.concurrency),
+            ("--request-count", load.requests),
+            ("--warmup-request-count", load.warmup or None),
+            ("--num-dataset-entries", load.dataset_entries),
+            ("--random-seed", load.seed),
+            ("--artifact-dir", artifacts),
+        ]
+    )
+
+
+def run_plan(
+    points: Sequence[Point],
+    *,
+    url: str,
+    tokenizer: str,
+    results: str,
+    ready_seconds: int,
+    limit_seconds: int,
+    telemetry: Sequence[str] = (),
+) -> dict[str, Any]:
+    """What run_benchmark.py reads: where to measure, until when, and each point's command line."""
+    return {
+        "url": url,
+        "model": MODEL_ID,
+        "aiperfVersion": AIPERF_VERSION,
+        "readySeconds": ready_seconds,
+        "limitSeconds": limit_seconds,
+        "results": results,
+        "points": [
+            {
+                "name": point.name,
+                "requests": point.load.warmup + point.load.requests,
+                "argv": aiperf(
+                    point.load,
+                    url=url,
+                    tokenizer=tokenizer,
+                    artifacts=f"{results}/{point.name}",
+                    telemetry=telemetry,
+                ),
+            }
+            for point in points
+        ],
+    }
+
+
+def results_claim(namespace: str, *, size: str, storage_class: str | None) -> dict[str, Any]:
+    """The claim that results stay on when the Job is gone."""
+    spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+    if storage_class:
+        spec["storageClassName"] = storage_class
+    return _object("v1", "PersistentVolumeClaim", RESULTS_CLAIM, namespace, spec=spec)
+
+
+def config_map(spec: JobSpec) -> dict[str, Any]:
+    """The script and its plan."""
+    plan = run_plan(
+        spec.points,
+        url=f"http://{frontend_service(spec.graph)}.{spec.namespace}.svc:{HTTP_PORT}",
+        tokenizer=MODEL_PATH,
+        results=RESULTS_PATH,
+        ready_seconds=spec.ready_seconds,
+        limit_seconds=spec.limit_seconds,
+        telemetry=spec.telemetry,
+    )
+    script = files("graphs.scripts").joinpath(SCRIPT).read_text()
+    data = {SCRIPT: script, PLAN: json.dumps(plan, indent=1)}
+    return _object("v1", "ConfigMap", NAME, spec.namespace, data=data)
+
+
+def job(spec: JobSpec) -> dict[str, Any]:
+    """The Job: waits until the graph answers, runs every point, never twice: a repeated load measures another state.
+
+    Another plan makes another Job, because its pods carry the plan's digest.
+    """
+    container = {
+        "name": NAME,
+        "image": spec.image,
+        "command": [AIPERF_PYTHON, f"{_SCRIPT_PATH}/{SCRIPT}", f"{_SCRIPT_PATH}/{PLAN}"],
+        "volumeMounts": [
+            {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+            {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True},
+            {"name": RESULTS_CLAIM, "mountPath": RESULTS_PATH},
+        ],
+        "securityContext": container_security(),
+        # AIPerf starts a process for three of four CPUs; too few of them measure AIPerf instead of the graph.
+        "resources": {"requests": {"cpu": "8", "memory": "16Gi"}, "limits": {"memory": "48Gi"}},
+    }
+    pod = {
+        **_pod(container, spec.pull_secret),
+        "volumes": [
+            {"name": "script", "configMap": {"name": NAME}},
+            {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM, "readOnly": True}},
+            _results_volume(),
+        ],
+    }
+    digest = hashlib.sha256(json.dumps(config_map(spec)["data"]).encode()).hexdigest()[:16]
+    metadata = {"labels": {"app": NAME, **MANAGED_BY}, "annotations": {PLAN_ANNOTATION: digest}}
+    template = {"metadata": metadata, "spec": pod}
+    seconds = spec.ready_seconds + spec.limit_seconds + 60
+    whole = {"backoffLimit": 0, "activeDeadlineSeconds": seconds, "template": template}
+    return _object("batch/v1", "Job", NAME, spec.namespace, spec=whole)
+
+
+def reader(namespace: str, *, image: str = AIPERF_IMAGE, pull_secret: str | None = None) -> dict[str, Any]:
+    """A pod that holds the results' claim open for a copy, and ends by itself."""
+    container = {
+        "name": READER,
+        "image": image,
+        "command": [AIPERF_PYTHON, "-c", f"import time; time.sleep({_READER_SECONDS})"],
+        "volumeMounts": [{"name": RESULTS_CLAIM, "mountPath": RESULTS_PATH, "readOnly": True}],
+        "securityContext": container_security(),
+    }
+    pod = {
+        **_pod(container, pull_secret),
+        "volumes": [_results_volume()],
+        "activeDeadlineSeconds": _READER_SECONDS,
+    }
+    return _object("v1", "Pod", READER, namespace, spec=pod)
+
+
+def copy_command() -> list[str]:
+    """What to run in the reader: the results as a compressed tar on standard output (its image has no tar)."""
+    code = f"import sys, tarfile; tarfile.open(fileobj=sys.stdout.buffer, mode='w|gz').add('{RESULTS_PATH}', '.')"
+    return [AIPERF_PYTHON, "-c", code]
+
+
+def _pod(container: dict[str, Any], pull_secret: str | None) -> dict[str, Any]:
+    without_gpu = {"matchExpressions": [{"key": GPU_PRESENT_LABEL, "operator": "DoesNotExist"}]}
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "automountServiceAccountToken": False,
+        "containers": [container],
+        "securityContext": pod_security(),
+        # Load generation on a node that is measured takes CPU from what is measured.
+        "affinity": {
+            "nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": [
+                    {"weight": 100, "preference": without_gpu}
+                ]
+            }
+        },
+    }
+    if pull_secret:
+        pod["imagePullSecrets"] = [{"name": pull_secret}]
+    return pod
+
+
+def _results_volume() -> dict[str, Any]:
+    return {"name": RESULTS_CLAIM, "persistentVolumeClaim": {"claimName": RESULTS_CLAIM}}
+
+
+def _object(api_version: str, kind: str, name: str, namespace: str, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

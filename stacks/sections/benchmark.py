@@ -1,0 +1,103 @@
+"""`benchmark`: the load that the graph is measured with."""
+
+from collections.abc import Mapping
+from typing import Annotated, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from graphs.benchmark import AIPERF_IMAGE, Point, per_gpu, points, published, shape_name
+from targets.catalogue import Benchmark, Target
+from targets.knobs import ObjectName
+from targets.plan import Refusal
+from targets.strict import Strict
+
+OF_TARGET = "published"
+"""Stands for the shape that the stack's target is published with."""
+Concurrency = Annotated[int, Field(ge=1, le=20000)]
+PinnedImage = Annotated[
+    str,
+    StringConstraints(pattern=r"^[^\s:@]+(:[0-9]+/[^\s:@]+)?(:(?!latest$)[^\s:@/]+|@sha256:[0-9a-f]{64})$"),
+]
+ExporterUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+
+
+class OwnShape(Strict):
+    """A traffic shape of the stack's own."""
+
+    isl: int = Field(ge=1, le=131072)
+    """Tokens of each prompt."""
+    osl: int = Field(ge=1, le=131072)
+    """Tokens of each answer."""
+    concurrency: Concurrency
+    """Requests at once."""
+    requests: int | None = Field(default=None, ge=1)
+    """Requests in all; ten times the concurrency where nothing is said."""
+    warmup: int | None = Field(default=None, ge=0)
+    """Requests before what is measured; as many as are at once where nothing is said."""
+    dataset_entries: int | None = Field(default=None, ge=1)
+    """Different prompts; as many as requests where nothing is said."""
+    seed: int = 100
+    """What the prompts are made from."""
+
+    def benchmark(self) -> Benchmark:
+        """The shape, complete."""
+        requests = self.requests or 10 * self.concurrency
+        return Benchmark(
+            isl=self.isl,
+            osl=self.osl,
+            concurrency=self.concurrency,
+            requests=requests,
+            warmup=self.concurrency if self.warmup is None else self.warmup,
+            dataset_entries=self.dataset_entries or requests,
+            seed=self.seed,
+        )
+
+
+class BenchmarkSettings(Strict):
+    """The load that the graph is measured with, by `pulumi up` if `run`, and by `ops bench`."""
+
+    run: bool = False
+    """Whether deploying the stack includes a benchmark Job, run again whenever the load changes."""
+    shape: str = OF_TARGET
+    """`published` for the target's own, a published shape such as `8192/1024`, or one of `shapes`."""
+    per_gpu: bool = False
+    """Whether the concurrency is the published one per GPU times the GPUs of the graph."""
+    shapes: Mapping[ObjectName, OwnShape] = {}
+    """Shapes of the stack's own, by name."""
+    sweep: tuple[Concurrency, ...] = ()
+    """Concurrencies to measure one after another; the shape's where none is said."""
+    repetitions: int = Field(default=1, ge=1, le=20)
+    """How often each is measured; two or more show the noise."""
+    ready_minutes: int = Field(default=90, ge=1, le=1440)
+    """How long the graph may take to answer."""
+    limit_minutes: int = Field(default=240, ge=1, le=1440)
+    """How long all measurements may take."""
+    image: PinnedImage = AIPERF_IMAGE
+    """Image of AIPerf, with a tag or digest; its AIPerf must be the version that the commands are for."""
+    gpu_telemetry: tuple[ExporterUrl, ...] = ()
+    """Addresses of DCGM exporters, which tell the energy; none is asked where none is said."""
+    results_size: str = Field(default="10Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
+    """Size of the claim for results, in Gi or Ti."""
+    storage_class: ObjectName | None = None
+    """StorageClass of that claim; the cluster's default where nothing is said."""
+
+    @model_validator(mode="after")
+    def _each_once(self) -> Self:
+        if len(set(self.sweep)) < len(self.sweep):
+            raise ValueError("sweep names a concurrency twice; raise repetitions instead")
+        return self
+
+    def load(self, target: Target, gpus: int) -> Benchmark:
+        """The chosen shape. gpus: of the graph. Raises Refusal for a shape that is not there."""
+        shapes = published() | {name: own.benchmark() for name, own in self.shapes.items()}
+        shapes |= dict.fromkeys((OF_TARGET, shape_name(target.benchmark)), target.benchmark)
+        if self.shape not in shapes:
+            raise Refusal(
+                f"benchmark.shape: {self.shape!r} is no shape here; choose one of {', '.join(sorted(shapes))}"
+            )
+        shape = shapes[self.shape]
+        return per_gpu(target, shape, gpus) if self.per_gpu else shape
+
+    def points(self, target: Target, gpus: int) -> tuple[Point, ...]:
+        """Everything to measure, in order. Raises Refusal as `load` does."""
+        return points(self.load(target, gpus), self.sweep, self.repetitions)
