@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from graphs import model_cache
-from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB
+from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,6 +14,7 @@ class ModelCacheArgs:
     """size: Kubernetes quantity. storage_class: None for the cluster's default. image: what the Job runs in.
 
     archs: CPU architectures that the image holds. token_secret: name of the Secret with the Hugging Face token.
+    volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim after the stack.
     """
 
     namespace: str
@@ -23,6 +24,8 @@ class ModelCacheArgs:
     archs: tuple[str, ...]
     token_secret: str | None
     pull_secret: str | None
+    volume: str | None = None
+    retain: bool = False
 
 
 class ModelCache(pulumi.ComponentResource):
@@ -33,20 +36,23 @@ class ModelCache(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: ModelCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:ModelCache", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
-        self.claim = self._claim(args, child)
+        self.claim = self._claim(args)
         self.download = self._download(args)
         self.register_outputs({"claimName": CACHE_CLAIM, "jobName": DOWNLOAD_JOB})
 
-    @staticmethod
-    def _claim(
-        args: ModelCacheArgs, child: pulumi.ResourceOptions
-    ) -> kubernetes.core.v1.PersistentVolumeClaim:
-        manifest = model_cache.claim(args.namespace, size=args.size, storage_class=args.storage_class)
+    def _claim(self, args: ModelCacheArgs) -> kubernetes.core.v1.PersistentVolumeClaim:
+        manifest = model_cache.claim(
+            args.namespace, size=args.size, storage_class=args.storage_class, volume=args.volume
+        )
         # A class that binds on first use would be waited for before the Job, its first user, exists.
         manifest["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
+        if args.retain:
+            manifest["metadata"]["labels"] |= RETAINED
         return kubernetes.core.v1.PersistentVolumeClaim(
-            CACHE_CLAIM, metadata=manifest["metadata"], spec=manifest["spec"], opts=child
+            CACHE_CLAIM,
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
         )
 
     def _download(self, args: ModelCacheArgs) -> kubernetes.batch.v1.Job:
@@ -63,6 +69,7 @@ class ModelCache(pulumi.ComponentResource):
             archs=args.archs,
             token_secret=args.token_secret,
             pull_secret=args.pull_secret,
+            own_root=args.volume is not None,
         )
         return kubernetes.batch.v1.Job(
             DOWNLOAD_JOB,

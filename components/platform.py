@@ -1,35 +1,123 @@
 """The Dynamo platform on the cluster."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from graphs.names import MANAGED_BY
+from graphs.platform_values import RELEASE
+from targets.releases import Version
+
 GRAPH_CRD = "dynamographdeployments.nvidia.com"
+INSTALL_TIMEOUT_SECONDS = 15 * 60
+"""Images of operator, NATS and schedulers on nodes that have none of them yet."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Installation:
+    """A release of the chart. chart: HTTPS address of the file. namespace: made by the component."""
+
+    chart: str
+    namespace: str
+    values: Mapping[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExistingOperator:
+    """A Deployment that is on the cluster and the oldest version that its image may have."""
+
+    namespace: str
+    name: str
+    version: Version
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamoPlatformArgs:
-    """graph_api_version: the DynamoGraphDeployment API version that the stack's graphs are written in."""
+    """graph_api_version: the DynamoGraphDeployment API version that the stack's graphs are written in.
+
+    installation: None for a platform that is already there; operator: its Deployment, None to check the CRD alone.
+    """
 
     graph_api_version: str
+    installation: Installation | None = None
+    operator: ExistingOperator | None = None
 
 
 class DynamoPlatform(pulumi.ComponentResource):
-    """A platform that is already on the cluster: checked to serve the API version that the graphs need."""
+    """A platform that serves the API version that the graphs need: installed, or already there and checked."""
 
     graph_api_version: pulumi.Output[str]
+    namespace: kubernetes.core.v1.Namespace | None
+    """The platform's namespace, where the stack installs it."""
 
     def __init__(
         self, name: str, args: DynamoPlatformArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:DynamoPlatform", name, None, opts)
-        crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(
-            GRAPH_CRD, GRAPH_CRD, opts=pulumi.ResourceOptions(parent=self)
-        )
+        child = pulumi.ResourceOptions(parent=self)
+        self.namespace = None
+        crd_id: pulumi.Input[str] = GRAPH_CRD
+        if args.installation:
+            self.namespace = self._namespace(args.installation, child)
+            release = self._release(args.installation, self.namespace)
+            # Unknown until the release is there, so that a first preview does not look for the CRD.
+            crd_id = release.status.apply(lambda _: GRAPH_CRD)
+        if args.operator:
+            self._check_operator(args.operator, child)
+        crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(GRAPH_CRD, crd_id, opts=child)
         self.graph_api_version = crd.spec.apply(lambda spec: _served(spec, args.graph_api_version))
         self.register_outputs({"graphApiVersion": self.graph_api_version})
+
+    @staticmethod
+    def _namespace(installation: Installation, child: pulumi.ResourceOptions) -> kubernetes.core.v1.Namespace:
+        return kubernetes.core.v1.Namespace(
+            installation.namespace,
+            metadata={"name": installation.namespace, "labels": dict(MANAGED_BY)},
+            opts=child,
+        )
+
+    def _release(
+        self, installation: Installation, namespace: kubernetes.core.v1.Namespace
+    ) -> kubernetes.helm.v3.Release:
+        return kubernetes.helm.v3.Release(
+            RELEASE,
+            name=RELEASE,
+            chart=installation.chart,
+            namespace=installation.namespace,
+            values=dict(installation.values),
+            # Helm waits for every Deployment of the chart, the operator that serves the webhooks among them.
+            skip_await=False,
+            timeout=INSTALL_TIMEOUT_SECONDS,
+            max_history=5,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
+        )
+
+    @staticmethod
+    def _check_operator(operator: ExistingOperator, child: pulumi.ResourceOptions) -> None:
+        deployment = kubernetes.apps.v1.Deployment.get(
+            operator.name, f"{operator.namespace}/{operator.name}", opts=child
+        )
+        deployment.spec.apply(lambda spec: _recent_enough(spec, operator))
+
+
+def _recent_enough(spec: Any, operator: ExistingOperator) -> None:
+    image = str(spec["template"]["spec"]["containers"][0]["image"])
+    tag = image.rpartition(":")[2].removeprefix("v")
+    try:
+        found = Version.parse(tag.partition("-")[0])
+    except ValueError:
+        pulumi.log.warn(
+            f"{operator.namespace}/{operator.name} runs {image}, whose tag does not say its version"
+        )
+        return
+    if (found.major, found.minor) < (operator.version.major, operator.version.minor):
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:platform.operator: {operator.namespace}/{operator.name} is version {found}, older than "
+            f"{operator.version}, which this stack wants; upgrade the platform or lower platform.version"
+        )
 
 
 def _served(spec: Any, wanted: str) -> str:

@@ -12,7 +12,7 @@ from graphs.names import (
     VOCABULARY_PATH,
 )  # fmt: skip
 from graphs.placement import ARCH_LABEL
-from graphs.security import container_security, pod_security
+from graphs.security import USER, container_security, pod_security
 from targets.catalogue import MODEL_ID, MODEL_REVISION
 
 _SCRIPT = "download_model.py"
@@ -20,10 +20,17 @@ _SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 _TOKEN_PATH = "/var/run/secrets/hugging-face"
 
 
-def claim(namespace: str, *, size: str, storage_class: str | None) -> dict[str, Any]:
-    """The ReadWriteMany claim that the Job fills and every pod of the graph reads."""
+def claim(
+    namespace: str, *, size: str, storage_class: str | None, volume: str | None = None
+) -> dict[str, Any]:
+    """The ReadWriteMany claim that the Job fills and every pod of the graph reads.
+
+    volume: name of the PersistentVolume that it takes, None for one that its class makes.
+    """
     spec: dict[str, Any] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": size}}}
-    if storage_class:
+    if volume:
+        spec |= {"volumeName": volume, "storageClassName": ""}
+    elif storage_class:
         spec["storageClassName"] = storage_class
     return {
         "apiVersion": "v1",
@@ -43,11 +50,18 @@ def script_config_map(namespace: str) -> dict[str, Any]:
 
 
 def download_job(
-    namespace: str, *, image: str, archs: tuple[str, ...], token_secret: str | None, pull_secret: str | None
+    namespace: str,
+    *,
+    image: str,
+    archs: tuple[str, ...],
+    token_secret: str | None,
+    pull_secret: str | None,
+    own_root: bool = False,
 ) -> dict[str, Any]:
     """The Job that downloads the pinned revision, checks every file's size and leaves a done marker.
 
     token_secret: name of the Secret with the Hugging Face token, mounted as a file so that no environment shows it.
+    own_root: give the volume's root to the pods' user first, for file systems whose CSI driver does not (FSx).
     """
     volumes: list[dict[str, Any]] = [
         {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM}},
@@ -83,6 +97,8 @@ def download_job(
             "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [arch]}}
         },
     }
+    if own_root:
+        pod["initContainers"] = [_own_root(image)]
     if pull_secret:
         pod["imagePullSecrets"] = [{"name": pull_secret}]
     metadata = _metadata(DOWNLOAD_JOB, namespace)
@@ -96,6 +112,19 @@ def download_job(
             "parallelism": 1,
             "template": {"metadata": {"labels": {"app": DOWNLOAD_JOB, **MANAGED_BY}}, "spec": pod},
         },
+    }
+
+
+def _own_root(image: str) -> dict[str, Any]:
+    """Root with one capability, for one call: a new Lustre file system belongs to root and ignores fsGroup."""
+    security = container_security() | {"runAsUser": 0, "runAsNonRoot": False}
+    security["capabilities"] = {"drop": ["ALL"], "add": ["CHOWN"]}
+    return {
+        "name": "own-root",
+        "image": image,
+        "command": ["chown", f"{USER}:{USER}", CACHE_PATH],
+        "volumeMounts": [{"name": CACHE_CLAIM, "mountPath": CACHE_PATH}],
+        "securityContext": security,
     }
 
 

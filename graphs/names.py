@@ -4,6 +4,8 @@ from targets.catalogue import MODEL_ID, MODEL_REVISION
 
 LABEL_PREFIX = "dynamo-gpt-oss"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "dynamo-gpt-oss"}
+RETAINED = {f"{LABEL_PREFIX}/retain": "true"}
+"""On what outlives its stack, so that every tool that takes a stack down can tell."""
 WORKERS_LABEL = f"{LABEL_PREFIX}/workers"
 """On every worker pod of a graph (value: the graph), so that placement can speak of workers without frontends."""
 

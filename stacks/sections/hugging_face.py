@@ -2,6 +2,7 @@
 
 from pydantic import SecretStr, model_validator
 
+from stacks.sections.secrets import AwsSecretSettings
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
@@ -13,9 +14,13 @@ class HuggingFaceSettings(Strict):
     """Token, as a Pulumi secret."""
     existing_secret: ObjectName | None = None
     """Name of a Secret on the cluster that holds the token under HF_TOKEN."""
+    aws_secret: AwsSecretSettings | None = None
+    """Secret in AWS Secrets Manager that holds the token."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "HuggingFaceSettings":
         if self.token is not None and self.existing_secret is not None:
             raise ValueError("token and existingSecret exclude each other; keep one")
+        if self.aws_secret is not None and (self.token is not None or self.existing_secret is not None):
+            raise ValueError("awsSecret excludes token and existingSecret; keep one")
         return self

@@ -1,0 +1,109 @@
+"""The Dynamo platform that a stack wants on its cluster, resolved and checked. Pure.
+
+Sources: README and values of the `dynamo-platform` chart (1.0 to 1.6), Dynamo's release notes and the upstream issues
+named beside each refusal.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from targets.plan import GraphPlan, Refusal
+from targets.releases import LATEST_PATCH, Version
+
+ONE_CHART_SINCE = Version(1, 0)
+"""First release whose operator brings its own CRDs and whose chart has today's keys."""
+NATS_NEEDED_BEFORE = Version(1, 4)
+"""From this release on events travel over ZMQ and requests over TCP, and the chart leaves NATS out."""
+ETCD_NEEDED_BEFORE = Version(1, 1)
+"""Guides of earlier releases want etcd beside NATS."""
+KUBERNETES_DISCOVERY_SINCE = Version(1, 0)
+GROVE_OWNS_POD_GROUPS_SINCE = Version(1, 5)
+"""From this release on the chart refuses bundled Grove with a KAI scheduler that evicts stale PodGroups."""
+
+
+class Addon(StrEnum):
+    """Where a scheduler of multi-node workers comes from: nowhere, with the chart, or already on the cluster."""
+
+    NONE = "none"
+    BUNDLED = "bundled"
+    EXTERNAL = "external"
+
+
+class Discovery(StrEnum):
+    """How the processes of a graph find each other."""
+
+    KUBERNETES = "kubernetes"
+    ETCD = "etcd"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Platform:
+    """What is installed. storage_class: for the claims of NATS and etcd, None for the cluster's default."""
+
+    version: Version
+    discovery: Discovery
+    nats: bool
+    etcd: bool
+    grove: Addon
+    kai_scheduler: Addon
+    leader_worker_set: bool
+    webhook_timeout_seconds: int
+    cert_manager: bool
+    storage_class: str | None
+    prometheus: str | None
+
+
+def needed_discovery(runtime: Version) -> Discovery:
+    """How graphs of a release find each other unless they are told otherwise."""
+    return Discovery.KUBERNETES if runtime >= KUBERNETES_DISCOVERY_SINCE else Discovery.ETCD
+
+
+def check_use(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) -> None:
+    """Raise Refusal with every reason why the platform cannot serve the graphs, one a line, or return.
+
+    install: whether the stack installs it; how an existing one was installed is not ours to judge.
+    """
+    problems = [problem for plan in plans for problem in _multinode(platform, plan)]
+    if install:
+        problems += [*_chart(platform), *_services(platform, min(plan.version for plan in plans))]
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def _chart(platform: Platform) -> Iterator[str]:
+    if platform.version < ONE_CHART_SINCE:
+        yield (
+            f"platform.version: {platform.version} cannot be installed: its CRDs are a second chart near Helm's size "
+            "limit and its etcd image has left its registry (dynamo#2806, PR#6466); use "
+            f"{LATEST_PATCH['1.0']} or newer, which runs earlier graphs too, or set platform.install to false"
+        )
+
+
+def _services(platform: Platform, runtime: Version) -> Iterator[str]:
+    if not platform.nats and runtime < NATS_NEEDED_BEFORE:
+        yield (
+            f"platform.nats: false, but graphs of Dynamo {runtime} send events over NATS; leave the key out or use "
+            f"graph.dynamoVersion {NATS_NEEDED_BEFORE} or newer"
+        )
+    if platform.etcd:
+        return
+    if platform.discovery is Discovery.ETCD:
+        yield "platform.etcd: false, but platform.discovery is 'etcd'; leave the key out or choose 'kubernetes'"
+    elif runtime < ETCD_NEEDED_BEFORE:
+        yield (
+            f"platform.etcd: false, but graphs of Dynamo {runtime} need etcd; leave the key out or use "
+            f"graph.dynamoVersion {ETCD_NEEDED_BEFORE} or newer"
+        )
+
+
+def _multinode(platform: Platform, plan: GraphPlan) -> Iterator[str]:
+    if platform.grove is not Addon.NONE or platform.leader_worker_set:
+        return
+    for planned in plan.workers:
+        if planned.nodes > 1:
+            yield (
+                f"graph.{planned.role}.nodes: {planned.nodes} nodes for one worker need a multi-node scheduler; "
+                "without one the operator refuses the graph; set platform.grove to bundled or external, or "
+                "platform.leaderWorkerSet to true if that is on the cluster"
+            )
