@@ -117,9 +117,9 @@ def stored(graph: Graph) -> Graph:
 
 
 def changed(graph: Graph, path: str, value: Any = None) -> Graph:
-    """A copy with one value set, or removed for None; path: keys and list indices joined by `/`."""
+    """A copy with one value set, or removed for None; path: like a JSON pointer, `~1` for a slash."""
     result = copy.deepcopy(graph)
-    *parents, last = [int(key) if key.isdigit() else key for key in path.replace("~", ".").split("/")]
+    *parents, last = [int(key) if key.isdigit() else key.replace("~1", "/") for key in path.split("/")]
     node: Any = result
     for key in parents:
         node = node[key] if isinstance(key, int) else node.setdefault(key, {})

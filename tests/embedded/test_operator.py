@@ -1,0 +1,343 @@
+"""The operator stand-in on a real control plane with the real scheduler.
+
+A cluster of its own: these tests use all of a node's GPUs, kill the operator and change the version it serves.
+"""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from embedded import cluster as embedded_cluster
+from embedded import processes
+from embedded.cluster import ClusterError
+from embedded.crds import Version
+from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
+
+NAME = "gpt-oss-disagg"
+DECODE = f"{NAME}-0-trtllmdecodeworker-0"
+DECODE_GPUS = {
+    "v1alpha1": "spec/services/TrtllmDecodeWorker/resources/limits/gpu",
+    "v1beta1": "spec/components/2/podTemplate/spec/containers/0/resources/limits/nvidia.com~1gpu",
+}
+
+
+def claim(name: str) -> dict[str, Any]:
+    spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "100Gi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+
+
+def eventually(holds: Callable[[], Any]) -> None:
+    """Waits up to 30 s until something is true."""
+    deadline = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < deadline, "not within 30 s"
+        time.sleep(0.1)
+
+
+@dataclass(frozen=True)
+class Served:
+    """A running cluster that serves graphs in one version."""
+
+    state: Path
+    version: Version
+
+    def start(self, version: Version | None = None) -> None:
+        embedded_cluster.start(print, self.state, graph_version=version or self.version)
+
+    def kubectl(self, *arguments: str, stdin: str = "") -> str:
+        return embedded_cluster.kubectl(*arguments, stdin=stdin, state=self.state)
+
+    def apply(self, *manifests: dict[str, Any]) -> None:
+        self.kubectl("apply", "--server-side", "--filename=-", stdin=yaml.safe_dump_all(manifests))
+
+    def get(self, *what: str) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.kubectl("get", *what, "--output=json"))
+        return found
+
+    def items(self, kind: str) -> dict[str, dict[str, Any]]:
+        return {one["metadata"]["name"]: one for one in self.get(kind)["items"]}
+
+    def await_ready(self, name: str = NAME) -> None:
+        self.kubectl("wait", "--for=condition=Ready", f"dgd/{name}", "--timeout=30s")
+
+    def condition(self, name: str = NAME) -> dict[str, Any]:
+        conditions = self.get("dgd", name).get("status", {}).get("conditions", [{}])
+        return dict(conditions[0])
+
+    def graph(self) -> Graph:
+        return alpha() if self.version == "v1alpha1" else beta()
+
+    def operator(self) -> Any:
+        found = processes.find(self.state, "operator")
+        assert found
+        return found
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("operator") / "cluster"
+    yield folder
+    embedded_cluster.stop(print, folder)
+
+
+@pytest.fixture(scope="module", params=["v1alpha1", "v1beta1"])
+def running(state: Path, request: pytest.FixtureRequest) -> Served:
+    one = Served(state, request.param)
+    one.start()
+    one.apply(claim("model-cache"))
+    return one
+
+
+one_version = pytest.mark.parametrize("running", ["v1alpha1"], indirect=True)
+"""For what does not depend on the version."""
+
+
+@pytest.fixture
+def served(running: Served) -> Iterator[Served]:
+    yield running
+    if not embedded_cluster.is_running(running.state):
+        running.start()
+    running.kubectl("delete", "dgd", "--all", "--cascade=foreground", "--timeout=30s")
+    eventually(lambda: not running.items("pods"))
+
+
+def test_the_published_graph_becomes_ready(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    assert served.get("dgd", NAME)["status"]["state"] == "successful"
+    nodes = {name: pod["spec"]["nodeName"] for name, pod in served.items("pods").items()}
+    assert nodes == {
+        f"{NAME}-0-frontend-0": "cpu-0",
+        f"{NAME}-0-trtllmprefillworker-0": "b200-0",
+        DECODE: "b200-0",
+    }
+    limits = [
+        pod["spec"]["containers"][0].get("resources", {}).get("limits", {})
+        for pod in served.items("pods").values()
+    ]
+    assert sum(int(limit.get("nvidia.com/gpu", 0)) for limit in limits) == 8
+
+
+@one_version
+def test_the_frontend_service_leads_to_its_pod(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    address = served.get("pod", f"{NAME}-0-frontend-0")["status"]["podIP"]
+    selector = f"--selector=kubernetes.io/service-name={NAME}-frontend"
+
+    def endpoints() -> list[tuple[list[str], int]]:
+        slices = served.get("endpointslices", selector)["items"]
+        return [
+            (one["addresses"], part["ports"][0]["port"]) for part in slices for one in part["endpoints"] or ()
+        ]
+
+    eventually(lambda: endpoints() == [([address], 8000)])
+
+
+def test_a_second_apply_changes_nothing(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    before = served.get("dgd", NAME)
+    pods = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
+    served.apply(served.graph())
+    assert served.kubectl("diff", "--server-side", "--filename=-", stdin=yaml.safe_dump(served.graph())) == ""
+    after = served.get("dgd", NAME)
+    assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
+    assert {"annotations", "finalizers", "labels"}.isdisjoint(after["metadata"])
+    assert {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()} == pods
+
+
+def test_a_graph_that_breaks_a_rule_is_refused(served: Served) -> None:
+    image = {
+        "v1alpha1": "spec/services/Frontend/extraPodSpec/mainContainer/image",
+        "v1beta1": "spec/components/0/podTemplate/spec/containers/0/image",
+    }
+    with pytest.raises(ClusterError, match=r"runtimeVersionOverride is required .* runtime:latest"):
+        served.apply(changed(served.graph(), image[served.version], "runtime:latest"))
+    assert served.items("dgd") == {}
+
+
+@one_version
+def test_an_update_that_breaks_a_rule_is_refused(served: Served) -> None:
+    served.apply(served.graph())
+    with pytest.raises(ClusterError, match=r"backendFramework is immutable .* trtllm to vllm"):
+        served.apply(changed(served.graph(), "spec/backendFramework", "vllm"))
+
+
+def test_a_graph_without_room_quotes_the_scheduler(served: Served) -> None:
+    gpus: Any = "8" if served.version == "v1alpha1" else 8
+    path = DECODE_GPUS[served.version]
+    graph = changed(changed(served.graph(), path, gpus), path.replace("limits", "requests"), gpus)
+    served.apply(graph)
+
+    def unscheduled() -> list[str]:
+        pods = [(name, pod["status"].get("conditions", [])) for name, pod in served.items("pods").items()]
+        return [
+            f"pod {name}: {one['message']}"
+            for name, conditions in pods
+            for one in conditions
+            if one["type"] == "PodScheduled" and one["status"] == "False"
+        ]
+
+    eventually(lambda: len(unscheduled()) == 1 and unscheduled()[0] in served.condition().get("message", ""))
+    assert "Insufficient nvidia.com/gpu" in unscheduled()[0]
+    assert served.get("dgd", NAME)["status"]["state"] == "pending"
+
+
+@one_version
+def test_a_pod_that_the_api_server_refuses_fails_the_graph(served: Served) -> None:
+    path = DECODE_GPUS[served.version].replace("limits", "requests")
+    served.apply(changed(served.graph(), path, "2"))
+    eventually(lambda: served.get("dgd", NAME).get("status", {}).get("state") == "failed")
+    assert "must be equal to nvidia.com/gpu limit of 4" in served.condition()["message"]
+    served.apply(served.graph())
+    served.await_ready()
+
+
+def test_a_deleted_graph_takes_everything_along(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    served.kubectl("delete", "dgd", NAME)
+    mine = f"--selector=nvidia.com/dynamo-graph-deployment-name={NAME}"
+    eventually(lambda: not served.get("pods,services,serviceaccounts", mine)["items"])
+    with pytest.raises(ClusterError, match="NotFound"):
+        served.kubectl("delete", "dgd", NAME)
+
+
+@one_version
+@pytest.mark.parametrize("end", ["delete", "fail"])
+def test_a_dead_pod_is_replaced(served: Served, end: str) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    before = served.get("pod", DECODE)["metadata"]["uid"]
+    if end == "delete":
+        served.kubectl("delete", "pod", DECODE, "--wait=false")
+    else:
+        failed = json.dumps({"status": {"phase": "Failed"}})
+        served.kubectl("patch", "pod", DECODE, "--subresource=status", "--type=merge", f"--patch={failed}")
+    eventually(lambda: served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", before) != before)
+    served.await_ready()
+
+
+def test_scaling(served: Served) -> None:
+    path = {"v1alpha1": "spec/services/Frontend/replicas", "v1beta1": "spec/components/0/replicas"}
+    frontends = {f"{NAME}-0-frontend-{replica}" for replica in range(3)}
+    served.apply(changed(served.graph(), path[served.version], 3))
+    eventually(lambda: frontends <= served.items("pods").keys())
+    served.await_ready()
+    served.apply(served.graph())
+    eventually(lambda: served.items("pods").keys() & frontends == {f"{NAME}-0-frontend-0"})
+
+
+def test_a_changed_template_renews_its_own_pods_only(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    before = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
+    path = {
+        "v1alpha1": "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer/args",
+        "v1beta1": "spec/components/2/podTemplate/spec/containers/0/args",
+    }
+    served.apply(changed(served.graph(), path[served.version], ["python3 -m dynamo.trtllm --more"]))
+    eventually(
+        lambda: (
+            served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", "")
+            not in ("", before[DECODE])
+        )
+    )
+    served.await_ready()
+    after = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
+    assert {name for name in before if before[name] != after[name]} == {DECODE}
+
+
+@one_version
+def test_killed_and_started_again(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    before = served.get("pod", DECODE)["metadata"]["uid"]
+    killed = served.operator()
+    killed.kill()
+    killed.wait(10)
+    with pytest.raises(ClusterError, match="failed calling webhook"):
+        served.apply(changed(served.graph(), "metadata/name", "another"))
+    served.kubectl("delete", "pod", DECODE)
+    served.start()
+    served.await_ready()
+    assert served.get("pod", DECODE)["metadata"]["uid"] != before
+
+
+@one_version
+@pytest.mark.parametrize("cascade", ["foreground", "background"])
+def test_a_graph_can_be_deleted_without_its_operator(served: Served, cascade: str) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    killed = served.operator()
+    killed.kill()
+    killed.wait(10)
+    served.kubectl("delete", "dgd", NAME, f"--cascade={cascade}", "--timeout=30s")
+    eventually(lambda: not served.items("pods"))
+
+
+@one_version
+def test_ends_cleanly_on_sigterm(served: Served) -> None:
+    running = served.operator()
+    running.terminate()
+    assert running.wait(15) == 0
+    assert not (served.state / "operator-ready").exists()
+
+
+@one_version
+def test_another_version_is_refused_while_graphs_exist(served: Served) -> None:
+    served.apply(served.graph())
+    with pytest.raises(ClusterError, match=f"default/{NAME} exist in v1alpha1; delete them first"):
+        served.start("v1beta1")
+    served.start()
+    served.await_ready()
+
+
+@one_version
+def test_a_claim_is_bound_and_its_volume_goes_with_it(served: Served) -> None:
+    served.apply(claim("another"))
+    served.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/another", "--timeout=30s")
+    volume = served.get("pvc", "another")["spec"]["volumeName"]
+    assert served.get("pv", volume)["metadata"]["labels"] == {"dynamo-gpt-oss/simulated": "true"}
+    served.kubectl("delete", "pvc", "another")
+    eventually(lambda: volume not in served.items("pv"))
+
+
+@one_version
+def test_compute_domain_channels_are_one_a_gb200_node(served: Served) -> None:
+    domain = {
+        "apiVersion": "resource.nvidia.com/v1beta1",
+        "kind": "ComputeDomain",
+        "metadata": {"name": "gpt-oss", "namespace": "default"},
+        "spec": {"numNodes": 1, "channel": {"resourceClaimTemplate": {"name": "gpt-oss-channel"}}},
+    }
+    channel = {"name": "channel", "resourceClaimTemplateName": "gpt-oss-channel"}
+
+    def pod(name: str) -> dict[str, Any]:
+        container = {"name": "main", "image": "none", "resources": {"claims": [{"name": "channel"}]}}
+        spec = {"tolerations": [GPU_TOLERATION], "resourceClaims": [channel], "containers": [container]}
+        return {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "namespace": "default"},
+            "spec": spec,
+        }
+
+    try:
+        served.apply(domain, pod("one"), pod("two"), pod("three"))
+        eventually(lambda: sorted(nodes(served)) == ["", "gb200-0", "gb200-1"])
+        served.kubectl("delete", "computedomain", "gpt-oss")
+        eventually(lambda: not served.items("resourceclaimtemplates"))
+    finally:
+        served.kubectl("delete", "pods", "one", "two", "three", "--ignore-not-found")
+
+
+def nodes(served: Served) -> list[str]:
+    return [pod["spec"].get("nodeName", "") for pod in served.items("pods").values()]
