@@ -10,7 +10,7 @@ from targets.strict import Strict
 class AwsSecretSettings(Strict):
     """A secret in AWS Secrets Manager; External Secrets copies it to the cluster and follows its rotation."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^(arn:aws[\w-]*:secretsmanager:\S+|[\w/+=.@-]{1,512})$")]
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9/_+=.@:-]+$", max_length=2048)]
     """Name or ARN."""
     region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """AWS region that holds it."""
