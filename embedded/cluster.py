@@ -7,6 +7,7 @@ all and removes the folder. Tests give folders of their own.
 import base64
 import json
 import os
+import re
 import secrets
 import shutil
 import subprocess
@@ -69,9 +70,7 @@ kwok {kwok}
 operator {python} -m embedded.operator
   --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
 """
-_PARTS = tuple(
-    line.split()[0] for line in _COMMANDS.splitlines() if line.strip() and not line.startswith(" ")
-)
+_PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
 
 
 class ClusterError(Exception):
@@ -94,11 +93,8 @@ def start(report: Report, state: Path = STATE, graph_version: Version = "v1alpha
         started = [daemon.name for daemon in daemons if _keep_running(daemon, state)]
         _apply([STORAGE_CLASS], state)
         add_nodes(nodes.default(), state)
-        how = (
-            f"started {', '.join(started)} in {time.monotonic() - began:.0f} s"
-            if started
-            else "already running"
-        )
+        seconds = f"{time.monotonic() - began:.0f} s"
+        how = f"started {', '.join(started)} in {seconds}" if started else "already running"
         report(f"embedded cluster on https://127.0.0.1:{ports['api']}: {how}")
     return kubeconfig(state)
 
@@ -110,6 +106,8 @@ def stop(report: Report, state: Path = STATE) -> None:
         with processes.locked(state.parent, report, "another start or stop of this cluster"):
             _refuse_foreign(state)
             ended = [name for name in reversed(_PARTS) if processes.end(state, name)]
+            for folder in filter(Path.is_dir, state.iterdir()):
+                shutil.rmtree(folder)  # before the marker, so that a stop that is killed can be repeated
             shutil.rmtree(state)
     report(f"embedded cluster: {'stopped ' + ', '.join(ended) if ended else 'was not running'}")
 
@@ -199,10 +197,9 @@ def _keep_running(daemon: Daemon, state: Path) -> bool:
         "PYTHONPATH": str(PROJECT),
         "PYTHONUNBUFFERED": "1",
     }
-    if started := not processes.runs(state, daemon):
-        if daemon.name == "operator":
-            _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
-        processes.start(state, daemon, environment)
+    if daemon.name == "operator" and not processes.runs(state, daemon):
+        _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
+    started = processes.start(state, daemon, environment)
     deadline = time.monotonic() + _READY_SECONDS
     while not _serves(daemon, state):
         for name in dict.fromkeys(("etcd", daemon.name)):
@@ -217,7 +214,7 @@ def _keep_running(daemon: Daemon, state: Path) -> bool:
 def _serves(daemon: Daemon, state: Path) -> bool:
     if daemon.name == "kube-apiserver":
         with suppress(ClusterError):
-            return bool(kubectl("get", "--raw=/readyz", state=state))
+            return bool(kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state))
         return False
     return daemon.name != "operator" or _operator_ready(state).exists()
 

@@ -89,8 +89,13 @@ def runs(state: Path, daemon: Daemon) -> bool:
     return recorded == list(daemon.argv)
 
 
-def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> None:
-    """Starts the daemon, in a session of its own and in place of what ran by its name."""
+def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
+    """Starts the daemon unless it `runs`, in a session of its own and in place of what has its name.
+
+    True if it was started.
+    """
+    if runs(state, daemon):
+        return False
     end(state, daemon.name)
     log = log_file(state, daemon.name)
     for folder in (log.parent, _pid_file(state, daemon.name).parent):
@@ -111,6 +116,7 @@ def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> None:
     # The arguments of a process can be seen only some time after it has come into being.
     while process.poll() is None and not find(state, daemon.name) and time.monotonic() < deadline:
         time.sleep(0.01)
+    return True
 
 
 def end(state: Path, name: str) -> bool:

@@ -9,6 +9,7 @@ import pytest
 
 from embedded import build
 from embedded.build import BuildError
+from embedded.paths import PROJECT
 
 MODULE = {
     "go.mod": "module example\n\ngo 1.25.0\n",
@@ -31,6 +32,11 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "controlplane" / name).write_text(text)
     monkeypatch.setattr(build, "_MODULES", folder)
     return folder
+
+
+def test_the_version_that_is_stamped_is_the_one_that_is_built() -> None:
+    module = (PROJECT / "embedded" / "controlplane" / "go.mod").read_text()
+    assert f"k8s.io/kubernetes v{build.KUBERNETES}\n" in module
 
 
 def test_a_program_is_built_once(cache: Path, modules: Path) -> None:

@@ -177,7 +177,9 @@ def test_the_nodes_are_ready_with_their_devices(cluster: Cluster) -> None:
     columns = (
         "NAME:.metadata.name,GPUS:.status.allocatable.nvidia\\.com/gpu,ARCH:.status.nodeInfo.architecture"
     )
-    listed = cluster.kubectl("get", "nodes", f"-o=custom-columns={columns}", "--no-headers")
+    listed = cluster.kubectl(
+        "get", "nodes", "-l=!dynamo-gpt-oss/stack", f"-o=custom-columns={columns}", "--no-headers"
+    )
     assert [line.split() for line in listed.splitlines()] == [
         ["b200-0", "8", "amd64"],
         ["cpu-0", "<none>", "amd64"],
@@ -194,7 +196,7 @@ def pod(name: str, gpus: int, **annotations: str) -> dict[str, Any]:
         "kind": "Pod",
         "metadata": {"name": name, "annotations": annotations},
         "spec": {
-            "nodeSelector": {"nvidia.com/gpu.product": "NVIDIA-B200"},
+            "nodeSelector": {"dynamo-gpt-oss/stack": "test-gpus"},
             "tolerations": [{"key": "nvidia.com/gpu", "operator": "Exists"}],
             "containers": [
                 {"name": "main", "image": "nowhere/none:1", "resources": {"limits": {"nvidia.com/gpu": gpus}}}
@@ -207,14 +209,24 @@ def apply(cluster: Cluster, namespace: str, manifest: dict[str, Any]) -> None:
     cluster.kubectl("apply", "-n", namespace, "-f", "-", stdin=yaml.safe_dump(manifest))
 
 
-@pytest.mark.xdist_group("b200")
+@pytest.fixture
+def eight_gpus(cluster: Cluster) -> Iterator[str]:
+    """A node that no other test uses."""
+    name, stack = "of-test-gpus", {"dynamo-gpt-oss/stack": "test-gpus"}
+    embedded.add_nodes(
+        [nodes.node(INSTANCE_TYPES["p6-b200.48xlarge"], name, "us-east-1a", stack)], cluster.state
+    )
+    yield name
+    embedded.remove_nodes("dynamo-gpt-oss/stack=test-gpus", cluster.state)
+
+
 def test_pods_run_where_there_are_gpus_and_wait_where_there_are_none_left(
-    cluster: Cluster, namespace: str
+    cluster: Cluster, namespace: str, eight_gpus: str
 ) -> None:
     apply(cluster, namespace, pod("eight", 8))
     cluster.kubectl("wait", "-n", namespace, "pod/eight", "--for=condition=Ready", "--timeout=60s")
     eight = json.loads(cluster.kubectl("get", "-n", namespace, "pod", "eight", "-o=json"))
-    assert eight["spec"]["nodeName"] == "b200-0"
+    assert eight["spec"]["nodeName"] == eight_gpus
     assert eight["status"]["podIP"].startswith("10.244.")
     apply(cluster, namespace, pod("ninth", 1))
     cluster.kubectl(

@@ -43,11 +43,13 @@ def eventually(condition: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_runs_in_a_session_of_its_own(state: Path) -> None:
+def test_is_started_once_in_a_session_of_its_own(state: Path) -> None:
     assert not processes.runs(state, sleeper(state))
-    processes.start(state, sleeper(state), os.environ)
+    assert processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
     assert processes.runs(state, sleeper(state))
-    assert os.getsid(pid_of(state)) == pid_of(state)
+    assert not processes.start(state, sleeper(state), os.environ)
+    assert os.getsid(first) == pid_of(state) == first
 
 
 def test_is_replaced_when_its_arguments_change(state: Path) -> None:
