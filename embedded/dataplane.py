@@ -196,7 +196,7 @@ def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str]
     ]
 
 
-def _environment(folder: Path, installed: Installation) -> dict[str, str]:
+def environment(folder: Path, installed: Installation) -> dict[str, str]:
     """All that a process of a graph knows: nothing of the user's environment but where programs are."""
     loopback = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
     return {
@@ -350,7 +350,7 @@ class Supervisor:
             return subprocess.Popen(
                 process.argv,
                 cwd=folder,
-                env=_environment(folder, self._installed),
+                env=environment(folder, self._installed),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -59,8 +59,9 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
         graph=plan.name,
         expected=Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles),
         embedded=is_embedded(settings, PROJECT),
-        kubeconfig=cluster.kubeconfig,
-        context=cluster.context,
+        # Clusters that a stack makes are reached through kubectl's own context, as the cloud's tools set it.
+        kubeconfig=getattr(cluster, "kubeconfig", None),
+        context=getattr(cluster, "context", None),
     )
 
 

@@ -1,4 +1,4 @@
-"""One data plane for the whole test session, without a cluster: `pytest_plugins = ["tests.live"]`.
+"""One data plane for the whole test session, without a cluster.
 
 Nothing is restarted unless a test lets the supervisor step, so a fault stays until it has been looked at.
 """
@@ -15,6 +15,7 @@ import pytest
 
 from embedded import dataplane, dynamo, processes
 from embedded.dataplane import Graph, Supervisor, Worker
+from embedded.dynamo import Installation
 
 MODEL = "openai/gpt-oss-120b"
 PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")
@@ -99,13 +100,14 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def started(state: Path, engine: Sequence[str]) -> DataPlane:
+def started(state: Path, engine: Sequence[str], installed: Installation | None = None) -> DataPlane:
+    """A data plane of the test's own, to be closed by it."""
     state.mkdir()
-    return DataPlane(state, Supervisor(state, dynamo.install(print), engine))
+    return DataPlane(state, Supervisor(state, installed or dynamo.install(print), engine))
 
 
 @pytest.fixture(scope="session")
-def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
+def shared_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
     dataplane.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
     plane = started(tmp_path_factory.mktemp("live") / "state", (*dataplane.ENGINE, *AT_ONCE))
     yield plane
@@ -113,7 +115,7 @@ def _shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
 
 
 @pytest.fixture
-def plane(_shared: DataPlane) -> DataPlane:
+def plane(shared_plane: DataPlane) -> DataPlane:
     """The disaggregated and the aggregated graph, both ready."""
-    _shared.serve(DISAGGREGATED, AGGREGATED)
-    return _shared
+    shared_plane.serve(DISAGGREGATED, AGGREGATED)
+    return shared_plane

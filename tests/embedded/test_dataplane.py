@@ -19,8 +19,6 @@ from embedded.dynamo import DynamoError, Installation
 from embedded.paths import PROJECT
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, worker
 
-pytest_plugins = ["tests.live"]
-
 INSTALLED = Installation(Path("/venv/bin/python"), Path("/model"), Path("/vocabulary"))
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 

@@ -1,0 +1,394 @@
+"""Verification: passes on a graph that serves, and says the right sentence for every way in which one does not."""
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, ClassVar
+
+import psutil
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from embedded import dataplane, dynamo, processes
+from embedded.dataplane import Graph
+from ops import endpoint, verification
+from ops.endpoint import Deployment, EndpointError
+from ops.verification import Expectation, Result
+from ops.verify import verify
+from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, started, worker
+
+BOTH = Expectation(MODEL, ("prefill", "decode"), disaggregated=True)
+ONE = Expectation(MODEL, ("worker",), disaggregated=False)
+EVERY_CHECK = [check.name for check in verification.CHECKS]
+
+
+def failures(url: str, expected: Expectation = BOTH, **more: Any) -> dict[str, Result]:
+    results = verification.verify(url, expected, **{"request_timeout": 20.0, **more})
+    return {result.name: result for result in results if result.outcome == verification.FAILED}
+
+
+def only_failure(url: str, expected: Expectation = BOTH) -> Result:
+    (failure,) = failures(url, expected).values()
+    return failure
+
+
+def advice(failure: Result) -> str:
+    (cause,) = (
+        key for key, said in verification.ADVICE.items() if said == (failure.meaning, failure.next_step)
+    )
+    return cause
+
+
+def test_passes_disaggregated(plane: DataPlane) -> None:
+    results = list(verification.verify(plane.url(DISAGGREGATED), BOTH))
+    assert [result.name for result in results] == EVERY_CHECK
+    outcomes = {result.name: result.outcome for result in results}
+    assert outcomes.pop("kv transfer") == verification.SKIPPED
+    assert set(outcomes.values()) == {verification.OK}
+
+
+def test_passes_aggregated(plane: DataPlane) -> None:
+    results = list(verification.verify(plane.url(AGGREGATED), ONE))
+    assert all(result.outcome == verification.OK for result in results)
+    assert [result.name for result in results] == [
+        check.name for check in verification.CHECKS if not check.disaggregated
+    ]
+
+
+@pytest.mark.parametrize("killed", [("decode-0",), ("prefill-0",), ("prefill-0", "decode-0")])
+def test_killed_workers_are_still_listed_but_do_not_answer(plane: DataPlane, killed: tuple[str, ...]) -> None:
+    plane.kill(DISAGGREGATED, *killed)
+    failure = only_failure(plane.url(DISAGGREGATED))
+    assert (failure.name, advice(failure)) == ("chat", "not served")
+    assert "HTTP 503" in failure.detail
+    plane.settle()
+    assert not failures(plane.url(DISAGGREGATED))
+
+
+def test_killed_frontend(plane: DataPlane) -> None:
+    plane.kill(DISAGGREGATED, "frontend")
+    failure = only_failure(plane.url(DISAGGREGATED))
+    assert (failure.name, advice(failure)) == ("live", "unreachable")
+    plane.settle()
+    assert not failures(plane.url(DISAGGREGATED))
+
+
+def test_worker_gone_for_good(plane: DataPlane) -> None:
+    """Its registration goes with it; the frontend still calls itself healthy."""
+    alone = replace(DISAGGREGATED, workers=(worker("prefill"),))
+    gone = psutil.Process(plane.pid(DISAGGREGATED, "decode-0"))
+    plane.supervisor.step([alone, AGGREGATED])
+    gone.wait(timeout=10)
+    failure = only_failure(plane.url(DISAGGREGATED))
+    assert (failure.name, advice(failure)) == ("roles", "role missing")
+    assert failure.detail == "/health lists no decode worker"
+
+
+def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> None:
+    """A second frontend on a directory of dead workers lists the model and calls it ready."""
+    installed = dynamo.install(print)
+    (port,) = processes.free_ports(1)
+    folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
+    plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
+    frontend, *_ = dataplane.plan(DISAGGREGATED, installed, port)
+    environment = dataplane.environment(folder, installed)
+    process = subprocess.Popen(frontend.argv, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        results = list(verification.verify(f"http://127.0.0.1:{port}", BOTH, wait=3.0))
+    finally:
+        process.kill()
+        process.wait()
+    outcomes = {result.name: result.outcome for result in results}
+    assert [outcomes[name] for name in ("live", "roles", "models", "ready")] == [verification.OK] * 4
+    (failure,) = (result for result in results if result.outcome == verification.FAILED)
+    assert (failure.name, advice(failure)) == ("chat", "not served")
+
+
+def test_other_model(plane: DataPlane) -> None:
+    failure = only_failure(plane.url(DISAGGREGATED), replace(BOTH, model="openai/gpt-oss-20b"))
+    assert (failure.name, advice(failure)) == ("models", "other model")
+    assert failure.detail == f"openai/gpt-oss-20b is not served; {MODEL} is"
+
+
+def test_aggregated_where_disaggregated_was_promised(plane: DataPlane) -> None:
+    assert advice(only_failure(plane.url(AGGREGATED))) == "role missing"
+    failed = failures(plane.url(AGGREGATED), Expectation(MODEL, ("decode",), disaggregated=True))
+    assert {name: advice(result) for name, result in failed.items()} == {"disaggregated": "not disaggregated"}
+
+
+@pytest.mark.parametrize(
+    ("parsers", "expected"),
+    [
+        (PARSERS[:2], {"tools": "no tool call"}),
+        (PARSERS[2:], {"reasoning": "no reasoning"}),
+    ],
+)
+def test_worker_without_a_parser(
+    plane: DataPlane, parsers: tuple[str, ...], expected: dict[str, str]
+) -> None:
+    graph = Graph("dynamo", "g", "uid", "round-robin", (worker("agg", parsers=parsers),))
+    plane.serve(graph)
+    failed = failures(plane.url(graph), ONE)
+    assert {name: advice(result) for name, result in failed.items()} == expected
+
+
+def test_frontend_without_the_vocabulary(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    installed = replace(dynamo.install(print), vocabulary=tmp_path / "empty")
+    plane = started(tmp_path / "state", dataplane.ENGINE, installed)
+    try:
+        plane.serve(AGGREGATED)
+        failed = failures(plane.url(AGGREGATED), ONE)
+    finally:
+        plane.supervisor.close()
+    assert {name: advice(result) for name, result in failed.items()}["tools"] == "no tool call"
+
+
+def test_engine_that_says_nothing(tmp_path: Path) -> None:
+    plane = started(tmp_path / "state", ("tests.embedded.bad_engine",))
+    try:
+        plane.serve(AGGREGATED)
+        failure = only_failure(plane.url(AGGREGATED), ONE)
+    finally:
+        plane.supervisor.close()
+    assert (failure.name, advice(failure)) == ("chat", "empty")
+    assert failure.detail == "HTTP 200, but 0 characters and 1 completion tokens"
+
+
+def test_waits_for_a_starting_graph(plane: DataPlane) -> None:
+    plane.kill(AGGREGATED, "frontend")
+    url = plane.url(AGGREGATED)
+    found: list[dict[str, Result]] = []
+    waiting = threading.Thread(target=lambda: found.append(failures(url, ONE, wait=60)))
+    waiting.start()
+    plane.settle()
+    waiting.join()
+    assert found == [{}]
+
+
+class Canned(BaseHTTPRequestHandler):
+    """A frontend of another make, to see how verification takes what the real one never says."""
+
+    answers: ClassVar[dict[str, tuple[int, str]]] = {}
+
+    def do_GET(self) -> None:
+        status, body = self.answers.get(self.path, (404, '{"message":"Route not found"}'))
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.do_GET()
+
+    def log_message(self, *_: object) -> None:
+        """Keeps the tests' output clean."""
+
+
+@pytest.fixture
+def canned(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setattr(Canned, "answers", {})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Canned)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+def tried(name: str, url: str) -> Result:
+    (check,) = (check for check in verification.CHECKS if check.name == name)
+    return check.result(verification.Conversation(url, BOTH, timeout=5.0))
+
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "answer", "cause", "detail"),
+    [
+        ("live", "/live", (500, '{"message":"no"}'), "unreachable", "HTTP 500 from /live: no"),
+        ("models", "/v1/models", (200, '{"data":[]}'), "no model", "/v1/models is empty"),
+        (
+            "ready",
+            f"/v1/models/{MODEL}/ready",
+            (503, '{"ready":false,"namespaces":{"n":{"missing_worker_types":["prefill"]}}}'),
+            "not ready",
+            "not ready: prefill",
+        ),
+        ("chat", CHAT, (400, '{"error":"bad"}'), "unexpected", f"HTTP 400 from {CHAT}: bad"),
+        ("chat", CHAT, (529, "busy"), "not served", f"HTTP 529 from {CHAT}: busy"),
+        ("chat", CHAT, (200, "<html>"), "unexpected", "the answer has another shape than OpenAI's API"),
+        (
+            "stream",
+            CHAT,
+            (200, "data: {}\n\n"),
+            "broken stream",
+            "the stream ended without [DONE] after 1 events",
+        ),
+        (
+            "unknown model",
+            CHAT,
+            (200, "{}"),
+            "accepts anything",
+            f"HTTP 200 for model {MODEL}-does-not-exist",
+        ),
+        (
+            "kv transfer",
+            "/metrics",
+            (200, "agent_tx_bytes 0\n"),
+            "no transfer",
+            "NIXL's byte counters are all 0",
+        ),
+    ],
+)
+def test_answers_that_are_refused(
+    canned: str, name: str, path: str, answer: tuple[int, str], cause: str, detail: str
+) -> None:
+    Canned.answers[path] = answer
+    result = tried(name, canned)
+    assert result.outcome == verification.FAILED
+    assert advice(result) == cause
+    assert result.detail.startswith(detail)
+
+
+def test_release_without_the_readiness_route(canned: str) -> None:
+    assert tried("ready", canned).outcome == verification.SKIPPED
+
+
+def test_request_that_is_never_answered() -> None:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Canned) as silent:  # listens, and never serves
+        talk = verification.Conversation(f"http://127.0.0.1:{silent.server_port}", BOTH, timeout=0.2)
+        result = verification.CHECKS[0].result(talk)
+    assert advice(result) == "timeout"
+
+
+@pytest.mark.parametrize(
+    ("metrics", "detail"),
+    [
+        (
+            'vllm:nixl_bytes_transferred_bucket{le="1"} 7\nvllm:nixl_bytes_transferred_sum{a="b"} 5e3',
+            "5000 bytes",
+        ),
+        ("agent_tx_bytes 3\nagent_rx_bytes 4\ndynamo_transport_tcp_bytes_sent_total 9", "7 bytes"),
+    ],
+)
+def test_transferred_bytes(canned: str, metrics: str, detail: str) -> None:
+    Canned.answers["/metrics"] = (200, metrics)
+    result = tried("kv transfer", canned)
+    assert (result.outcome, result.detail) == (verification.OK, f"{detail} by NIXL's counters")
+
+
+def test_the_file_alone_is_enough(plane: DataPlane, tmp_path: Path) -> None:
+    """As in the Job: one file, the standard library, nothing of the project."""
+    script = tmp_path / "verification.py"
+    script.write_text(Path(verification.__file__).read_text())
+    command = [sys.executable, "-I", "-S", str(script), "--url", plane.url(DISAGGREGATED), "--model", MODEL]
+    command += ["--roles", "prefill,decode", "--disaggregated"]
+    good = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    assert good.returncode == 0, good.stderr
+    assert json.loads(good.stdout)["ok"]
+    plane.kill(DISAGGREGATED, "decode-0")
+    bad = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert bad.returncode == 1
+    assert "failed     chat" in bad.stdout
+    assert "It means: a worker is listed but does not answer" in bad.stdout
+
+
+def run_verb(*arguments: str) -> Any:
+    app = typer.Typer()
+    app.command()(verify)
+    return CliRunner().invoke(app, arguments)
+
+
+def test_verb_finds_the_stack(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "STATE", plane.state)
+    good = run_verb("--stack", "dev")
+    assert good.exit_code == 0, good.output
+    assert f"verifying {MODEL} at {plane.url(DISAGGREGATED)} (simulated: engines" in good.output
+    assert "it answers as it should" in good.output
+    plane.kill(DISAGGREGATED, "decode-0")
+    bad = run_verb("--url", plane.url(DISAGGREGATED), "--wait", "0")
+    assert bad.exit_code == 1
+    assert "failed: chat" in bad.output
+
+
+def test_verb_as_json(plane: DataPlane) -> None:
+    run = run_verb("--url", plane.url(AGGREGATED), "--roles", "worker", "--json")
+    assert run.exit_code == 0
+    report = json.loads(run.output)
+    assert report["ok"] and report["url"] == plane.url(AGGREGATED)
+    assert {check["outcome"] for check in report["checks"]} == {"ok"}
+
+
+def test_verb_wants_to_know_where() -> None:
+    run = run_verb()
+    assert run.exit_code == 2
+    assert "give --stack, --url or both" in run.output
+
+
+ELSEWHERE = Deployment(namespace="ns", graph="g", expected=BOTH, embedded=False, kubeconfig="/k", context="c")
+
+
+def kubectl(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    path = folder / "kubectl"
+    path.write_text(f"#!/bin/sh\n{script}")
+    path.chmod(0o700)
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+
+
+def test_port_forward_ends_with_its_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    script = f'echo "$$ $@" > {tmp_path}/called; echo "Forwarding from 127.0.0.1:4321 -> 8000"; exec sleep 60'
+    kubectl(tmp_path, monkeypatch, script)
+    with endpoint.reached(ELSEWHERE, timeout=5) as found:
+        assert found == endpoint.Endpoint("http://127.0.0.1:4321")
+        pid, *arguments = (tmp_path / "called").read_text().split()
+        assert psutil.pid_exists(int(pid))
+    assert not psutil.pid_exists(int(pid))
+    assert arguments == [
+        *("--kubeconfig=/k", "--context=c", "port-forward", "--namespace=ns", "--address=127.0.0.1"),
+        *("service/g-frontend", ":8000", "--pod-running-timeout=5s"),
+    ]
+
+
+def test_port_forward_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl(tmp_path, monkeypatch, 'echo "services g-frontend not found" >&2; exit 1')
+    with (
+        pytest.raises(
+            EndpointError, match="cannot forward a port to service/g-frontend: services g-frontend not"
+        ),
+        endpoint.reached(ELSEWHERE, timeout=5),
+    ):
+        pass
+
+
+def test_without_kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(EndpointError, match="kubectl is not on PATH"), endpoint.reached(ELSEWHERE, timeout=5):
+        pass
+
+
+def test_graph_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(endpoint, "STATE", tmp_path)
+    with (
+        pytest.raises(EndpointError, match="graph ns/g does not answer after 0 s: no running frontend"),
+        endpoint.reached(replace(ELSEWHERE, embedded=True), timeout=0),
+    ):
+        pass
+
+
+def test_deployment_of_a_stack() -> None:
+    assert endpoint.deployment("dev") == Deployment(
+        namespace="dynamo",
+        graph="gpt-oss-disagg",
+        expected=BOTH,
+        embedded=True,
+        kubeconfig=".embedded/kubeconfig",
+        context=None,
+    )
