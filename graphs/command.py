@@ -4,10 +4,21 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from graphs.names import CACHE_PATH
 from targets.catalogue import Role
+from targets.plan import Weights
 from targets.releases import Version
 
 _PARSERS_SINCE = Version(1, 0)
+
+EFA_ENV = {
+    "FI_PROVIDER": "efa",
+    "FI_EFA_USE_DEVICE_RDMA": "1",
+    "FI_EFA_ENABLE_SHM_TRANSFER": "0",
+    # A transfer that silently takes another way shows as bytes that stay 0 (dynamo#4185).
+    "NIXL_TELEMETRY_ENABLE": "y",
+}
+"""Environment of workers that hand KV cache over EFA (Dynamo's guide to EFA on EKS)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +45,16 @@ def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
         elif value is not None and value is not False:
             words += [flag, str(value)]
     return words
+
+
+def cached(weights: Weights) -> str:
+    """What an engine is told to load: the pinned snapshot's folder, or the model's name where no commit is pinned.
+
+    Hugging Face's cache remembers the commit that `main` was when the model was downloaded.
+    """
+    if weights.revision == "main":
+        return weights.model
+    return f"{CACHE_PATH}/hub/models--{weights.model.replace('/', '--')}/snapshots/{weights.revision}"
 
 
 def disaggregation_mode(role: Role) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from graphs import compute_domain, frontend, probes, sglang, trtllm, vllm
+from graphs import compute_domain, frontend, mocker, probes, sglang, trtllm, vllm
 from graphs.command import Command
 from graphs.names import (
     CACHE_CLAIM,
@@ -29,7 +29,11 @@ _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
     Engine.TRTLLM: trtllm.command,
     Engine.VLLM: vllm.command,
     Engine.SGLANG: sglang.command,
+    Engine.MOCKER: mocker.command,
 }
+
+
+_EFA = "vpc.amazonaws.com/efa"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +47,7 @@ class Component:
     pod: Mapping[str, Any]
     nodes: int = 1
     shared_memory: str | None = None
+    requests: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 0
     efa_devices: int = 0
     claims: tuple[str, ...] = ()
@@ -69,7 +74,9 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     """The DynamoGraphDeployment of a graph."""
     api_version = graph_api_version(plan.version)
     components = [_frontend(plan), *(_worker(plan, planned) for planned in plan.workers)]
-    spec: dict[str, Any] = {"backendFramework": plan.target.engine.value}
+    spec: dict[str, Any] = {}
+    if plan.target.engine is not Engine.MOCKER:
+        spec["backendFramework"] = plan.target.engine.value
     if api_version.endswith("v1alpha1"):
         spec["services"] = {component.name: _v1alpha1(plan, component) for component in components}
     else:
@@ -95,8 +102,8 @@ def _frontend(plan: GraphPlan) -> Component:
             env={**_environment(plan), **command.env, **knobs.env},
             mounts=[_cache_mount()],
             probes=probes.frontend(),
-            resources={"requests": {"cpu": "4", "memory": "8Gi"}},
         ),
+        requests=plan.target.frontend_requests,
     )
 
 
@@ -110,11 +117,12 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     claims = (compute_domain.CLAIM,) if plan.target.needs_compute_domain else ()
     per_node = worker.gpus // planned.nodes
     return Component(
-        name=component_name(plan.target.engine, worker.role),
+        name=component_name(plan.target.engine, planned),
         role=worker.role,
         replicas=worker.replicas,
         nodes=planned.nodes,
         shared_memory=plan.target.shared_memory,
+        requests=worker.requests,
         gpus=per_node,
         efa_devices=_efa_devices(plan, per_node),
         claims=claims,
@@ -124,7 +132,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             plan,
             affinity=worker_affinity(plan),
             volumes=volumes,
-            tolerations=[gpu_toleration()],
+            **({"tolerations": [gpu_toleration()]} if worker.gpus else {}),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),
         container=_container(
@@ -139,7 +147,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
 
 def _efa_devices(plan: GraphPlan, gpus: int) -> int:
     """Interfaces of one worker: those on the PCIe roots of its GPUs, so that none is shared or far away."""
-    if plan.transport != "efa" or not plan.target.disaggregated:
+    if not plan.uses_efa:
         return 0
     return plan.pool.instance.efa_devices // plan.pool.instance.gpus * gpus
 
@@ -149,7 +157,7 @@ def _environment(plan: GraphPlan) -> dict[str, str]:
         "HF_HOME": CACHE_PATH,
         # Nothing is fetched at run time: the weights are in the cache, which workers mount read-only.
         "HF_HUB_OFFLINE": "1",
-        "HF_MODULES_CACHE": "/tmp/hf-modules",
+        "HF_MODULES_CACHE": "/tmp/hf_modules",
         "DYN_LOG": plan.knobs.log_level,
     }
 
@@ -170,7 +178,6 @@ def _container(
     env: Mapping[str, str],
     mounts: list[dict[str, Any]],
     probes: Mapping[str, Any],
-    **more: Any,
 ) -> dict[str, Any]:
     return {
         "name": "main",
@@ -179,9 +186,8 @@ def _container(
         "args": list(command.args),
         "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
         "volumeMounts": mounts,
-        "securityContext": container_security(lock_memory=plan.transport == "efa"),
+        "securityContext": container_security(lock_memory=plan.uses_efa),
         **probes,
-        **more,
     }
 
 
@@ -205,34 +211,27 @@ def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     }
     if component.role in (Role.PREFILL, Role.DECODE):
         service["subComponentType"] = component.role.value
-    container = dict(component.container)
-    resources = container.pop("resources", None)
-    if component.gpus:
-        quantities: dict[str, Any] = {"gpu": str(component.gpus)}
-        if component.efa_devices:
-            quantities["custom"] = {"vpc.amazonaws.com/efa": str(component.efa_devices)}
-        resources = {"limits": quantities, "requests": quantities}
-        if component.claims:
-            resources["claims"] = [{"name": claim} for claim in component.claims]
-    service["resources"] = resources
+    devices: dict[str, Any] = {"gpu": str(component.gpus)} if component.gpus else {}
+    if component.efa_devices:
+        devices["custom"] = {_EFA: str(component.efa_devices)}
+    if resources := _resources(component, devices):
+        service["resources"] = resources
     if component.shared_memory:
         service["sharedMemory"] = {"size": component.shared_memory}
     metadata = _metadata(component)
     if metadata:
         service["extraPodMetadata"] = metadata
-    service["extraPodSpec"] = {**component.pod, "mainContainer": container}
+    service["extraPodSpec"] = {**component.pod, "mainContainer": dict(component.container)}
     return service | _common(plan, component)
 
 
 def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
+    devices = {"nvidia.com/gpu": str(component.gpus)} if component.gpus else {}
+    if component.efa_devices:
+        devices[_EFA] = str(component.efa_devices)
     container = dict(component.container)
-    if component.gpus:
-        quantities = {"nvidia.com/gpu": str(component.gpus)}
-        if component.efa_devices:
-            quantities["vpc.amazonaws.com/efa"] = str(component.efa_devices)
-        container["resources"] = {"limits": quantities, "requests": quantities}
-        if component.claims:
-            container["resources"]["claims"] = [{"name": claim} for claim in component.claims]
+    if resources := _resources(component, devices):
+        container["resources"] = resources
     template: dict[str, Any] = {"spec": {**component.pod, "containers": [container]}}
     metadata = _metadata(component)
     if metadata:
@@ -246,6 +245,18 @@ def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     if component.shared_memory:
         written["sharedMemorySize"] = component.shared_memory
     return written | _common(plan, component)
+
+
+def _resources(component: Component, devices: Mapping[str, Any]) -> dict[str, Any]:
+    """Devices are limits and requests alike; CPU and memory are requested and may be exceeded."""
+    resources: dict[str, Any] = {}
+    if devices:
+        resources["limits"] = dict(devices)
+    if devices or component.requests:
+        resources["requests"] = {**devices, **component.requests}
+    if component.claims:
+        resources["claims"] = [{"name": claim} for claim in component.claims]
+    return resources
 
 
 def _common(plan: GraphPlan, component: Component) -> dict[str, Any]:

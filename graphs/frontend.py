@@ -7,7 +7,14 @@ from targets.plan import GraphPlan
 
 def command(plan: GraphPlan) -> Command:
     """The frontend's command line."""
-    args = flags([("--router-mode", plan.router_mode), ("--http-port", HTTP_PORT)])
+    kv = plan.router_mode == "kv"
+    args = flags(
+        [
+            ("--router-mode", plan.router_mode),
+            ("--kv-cache-block-size", plan.target.kv_block_size if kv else None),
+            ("--http-port", HTTP_PORT),
+        ]
+    )
     return Command(
         module="dynamo.frontend",
         args=(*args, *plan.knobs.frontend.extra_args),

@@ -21,9 +21,13 @@ def gpu_toleration() -> dict[str, str]:
 
 
 def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
-    """GPU nodes of the pool's model and architecture; workers together on one node, or apart but in one zone."""
+    """GPU nodes of the pool's model and architecture; workers together on one node, or apart but in one zone.
+
+    Workers without GPUs run wherever the image does.
+    """
     gpu = plan.pool.instance.gpu
-    assert gpu is not None, "checks refuse a pool without GPUs"
+    if gpu is None:
+        return {"nodeAffinity": _required(_in(ARCH_LABEL, *plan.image_knobs.archs))}
     affinity: dict[str, Any] = {
         "nodeAffinity": _required(
             _in(GPU_PRESENT_LABEL, "true"),

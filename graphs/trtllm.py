@@ -6,7 +6,7 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.trtllm
 import copy
 from typing import Any
 
-from graphs.command import Command, disaggregation_mode, flags, parsers
+from graphs.command import EFA_ENV, Command, disaggregation_mode, flags, parsers
 from graphs.names import ENGINE_FILES_PATH, MODEL_PATH
 from targets.catalogue import MODEL_ID, Role, Worker
 from targets.plan import GraphPlan, WorkerPlan
@@ -38,7 +38,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     return Command(
         module="dynamo.trtllm",
         args=(*args, *planned.extra_args),
-        env=plan.target.env,
+        env={**plan.target.env, **(EFA_ENV if plan.uses_efa else {})},
         files={file_name: _engine_file(plan.version, worker, in_file)},
     )
 

@@ -5,7 +5,7 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.vllm`)
 
 import json
 
-from graphs.command import Command, disaggregation_mode, flags, parsers
+from graphs.command import EFA_ENV, Command, cached, disaggregation_mode, flags, parsers
 from graphs.names import MODEL_PATH
 from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
@@ -16,6 +16,9 @@ _MODE_SINCE = Version(1, 0)
 _EVENTS_SINCE = Version(1, 1)
 """Earlier releases publish KV events by themselves; from here only when configured (dynamo PR#7591)."""
 _EVENTS = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:20080"}
+_ROLES_SINCE = Version(1, 3)
+"""From the vLLM of this release on, NixlConnector wants to know who produces; before, both roles say `kv_both`."""
+_KV_ROLE = {Role.PREFILL: "kv_producer", Role.DECODE: "kv_consumer"}
 _NIXL_PORT = {Role.PREFILL: 5600, Role.DECODE: 5700}
 """First NIXL side-channel port of each role: two workers that share a host's network must not meet on one."""
 
@@ -28,6 +31,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--model", MODEL_PATH),
             ("--served-model-name", MODEL_ID),
             ("--tensor-parallel-size", worker.tensor_parallel),
+            ("--block-size", plan.target.kv_block_size),
             ("--pipeline-parallel-size", worker.pipeline_parallel),
             ("--max-num-batched-tokens", worker.max_num_tokens),
             ("--max-num-seqs", worker.max_batch_size),
@@ -35,6 +39,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--gpu-memory-utilization", worker.free_gpu_memory_fraction),
             ("--enable-chunked-prefill", worker.chunked_prefill is True),
             ("--no-enable-chunked-prefill", worker.chunked_prefill is False),
+            ("--speculative-config", _speculation(plan)),
             *parsers(plan.version),
             *_disaggregation(plan, worker.role),
             *_kv_events(plan, worker.role),
@@ -44,8 +49,20 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     return Command(
         module="dynamo.vllm",
         args=(*worker.arguments, *args, *planned.extra_args),
-        env={**plan.target.env, **({} if port is None else {"VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)})},
+        env={
+            **plan.target.env,
+            **({} if port is None else {"VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)}),
+            **(EFA_ENV if plan.uses_efa else {}),
+        },
     )
+
+
+def _speculation(plan: GraphPlan) -> str | None:
+    """EAGLE3 on every role: prefill and decode must agree on the layout of the draft layers' KV cache."""
+    if plan.target.speculative_tokens is None:
+        return None
+    draft = {"method": "eagle3", "model": cached(plan.weights[1])}
+    return _json(draft | {"num_speculative_tokens": plan.target.speculative_tokens})
 
 
 def _disaggregation(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
@@ -53,8 +70,9 @@ def _disaggregation(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
         return []
     if plan.version < _MODE_SINCE:
         return [("--is-prefill-worker", role is Role.PREFILL)]
-    connector: dict[str, object] = {"kv_connector": "NixlConnector", "kv_role": "kv_both"}
-    if plan.transport == "efa":
+    kv_role = _KV_ROLE[role] if plan.version >= _ROLES_SINCE else "kv_both"
+    connector: dict[str, object] = {"kv_connector": "NixlConnector", "kv_role": kv_role}
+    if plan.uses_efa:
         connector["kv_connector_extra_config"] = {"backends": ["LIBFABRIC"]}
     return [
         ("--disaggregation-mode", disaggregation_mode(role)),

@@ -1,5 +1,6 @@
 """The program: the only place that wires components together."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import pulumi
@@ -21,24 +22,27 @@ def build(settings: Settings) -> dict[str, Any]:
 
     Order: namespace → secret and claim → download → graph, with the platform before the graph.
     """
-    plan = settings.plan()
+    plans = settings.plans()
+    plan = plans[0]
     cluster = _cluster(settings)
     on_cluster = pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=cluster.ready)
     platform = DynamoPlatform(
         "dynamo-platform",
-        DynamoPlatformArgs(graph_api_version=graph_api_version(plan.version)),
+        DynamoPlatformArgs(graph_api_version=graph_api_version(max(each.version for each in plans))),
         on_cluster,
     )
     secret = _token_secret(settings, on_cluster)
     cache = _model_cache(settings, plan, cluster, secret)
-    graph = InferenceGraph(
-        plan.name,
-        InferenceGraphArgs(plan=plan, namespace=settings.cluster.namespace),
-        pulumi.ResourceOptions(
-            providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache]
-        ),
+    before_graphs = pulumi.ResourceOptions(
+        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache]
     )
-    return _outputs(settings, plan, graph)
+    graphs = [
+        InferenceGraph(
+            each.name, InferenceGraphArgs(plan=each, namespace=settings.cluster.namespace), before_graphs
+        )
+        for each in plans
+    ]
+    return _outputs(settings, plans, graphs)
 
 
 def _cluster(settings: Settings) -> ExistingCluster:
@@ -90,14 +94,20 @@ def _model_cache(
     )
 
 
-def _outputs(settings: Settings, plan: GraphPlan, graph: InferenceGraph) -> dict[str, Any]:
+def _outputs(
+    settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph]
+) -> dict[str, Any]:
+    """The stack's outputs; they are about the main graph, but `endpoints` (by graph) and `gpus` (in all)."""
+    plan, graph = plans[0], graphs[0]
     namespace, service = settings.cluster.namespace, frontend_service(plan.name)
+    gpu = plan.pool.instance.gpu
     return {
         "endpoint": graph.endpoint,
+        "endpoints": {each.name: made.endpoint for each, made in zip(plans, graphs, strict=True)},
         "namespace": namespace,
         "graph": graph.name,
         "model": MODEL_ID,
         "target": plan.target.name,
-        "gpus": {str(plan.pool.instance.gpu): plan.gpus},
+        "gpus": {gpu.value: sum(each.gpus for each in plans)} if gpu else {},
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
     }

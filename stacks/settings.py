@@ -4,7 +4,7 @@ import difflib
 import json
 import math
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
@@ -15,10 +15,10 @@ from stacks.sections.cluster import ExistingCluster
 from stacks.sections.hugging_face import HuggingFaceSettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
-from targets.catalogue import TARGETS, Target
-from targets.checks import check, check_platform, target_named
+from targets.catalogue import TARGETS, Target, target_named
+from targets.checks import check, check_platform, check_together
 from targets.hardware import INSTANCE_TYPES
-from targets.knobs import GraphKnobs
+from targets.knobs import FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.releases import Version
 from targets.strict import Strict
@@ -49,6 +49,8 @@ class Settings(Strict):
     """Token for downloads."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
+    graphs: tuple[FurtherGraph, ...] = ()
+    """Graphs beside it, in the same namespace and on the same pool."""
 
     def published(self) -> Target:
         """The target's data."""
@@ -59,15 +61,33 @@ class Settings(Strict):
         return _pool(self.published(), self.pool)
 
     def plan(self) -> GraphPlan:
-        """The resolved and checked graph. Raises Refusal."""
-        plan = resolve(self.published(), self.graph, self.gpu_pool())
-        check(plan)
-        check_platform(plan, self.platform_version())
-        return plan
+        """The main graph, resolved and checked with the others. Raises Refusal."""
+        return self.plans()[0]
+
+    def plans(self) -> tuple[GraphPlan, ...]:
+        """Every graph, the main one first, resolved and checked. Raises Refusal."""
+        pool = self.gpu_pool()
+        plans = (
+            resolve(self.published(), self.graph, pool),
+            *(
+                resolve(TARGETS[graph.target or self.target], graph, pool, key=f"graphs[{position}]")
+                for position, graph in enumerate(self.graphs)
+            ),
+        )
+        for plan in plans:
+            check(plan)
+            check_platform(plan, self.platform_version())
+        check_together(plans)
+        return plans
 
     def platform_version(self) -> Version:
-        """Version of the platform."""
-        return Version.parse(self.platform.version or self.graph.dynamo_version)
+        """Version of the platform: that of the newest graph where nothing is said."""
+        if self.platform.version:
+            return Version.parse(self.platform.version)
+        graphs = ((self.target, self.graph), *((graph.target or self.target, graph) for graph in self.graphs))
+        return max(
+            Version.parse(knobs.dynamo_version or TARGETS[name].dynamo_version) for name, knobs in graphs
+        )
 
 
 def load() -> Settings:
@@ -80,7 +100,9 @@ def load() -> Settings:
 
 def from_text(config: Mapping[str, str], secret_keys: set[str]) -> Settings:
     """Settings from full config keys and their text, as Pulumi hands them out. Raises ConfigError."""
-    own = {key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")}
+    own = {
+        key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")
+    }
     return parse(
         {key: _value(key, text) for key, text in sorted(own.items())},
         {key.removeprefix(f"{PROJECT}:") for key in secret_keys},
@@ -105,8 +127,9 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
 
 
 def _pool(target: Target, pool: PoolSettings) -> Pool:
+    gpu = target.gpus[0] if target.gpus else None
     name = pool.instance_type or next(
-        i.name for i in INSTANCE_TYPES.values() if i.gpu is target.gpus[0] and i.gpus >= 4
+        i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4)
     )
     instance = INSTANCE_TYPES[name]
     # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
@@ -126,7 +149,7 @@ def _value(key: str, text: str) -> Any:
 def _sentences(invalid: ValidationError) -> Iterator[str]:
     for error in invalid.errors():
         path = [str(part) for part in error["loc"]]
-        key, given = f"{PROJECT}:{'.'.join(path)}", _shown(path, error["input"])
+        key, given = f"{PROJECT}:{_dotted(error['loc'])}", _shown(path, error["input"])
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
@@ -144,6 +167,11 @@ def _sentences(invalid: ValidationError) -> Iterator[str]:
                 yield f"{key}: {given}: {context['error']}"
             case _:
                 yield f"{key}: {given}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _dotted(path: Iterable[int | str]) -> str:
+    """The key as Pulumi writes paths: `graphs[0].name`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _shown(path: list[str], given: Any) -> str:

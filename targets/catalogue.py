@@ -5,23 +5,30 @@ and the recipes in ai-dynamo/dynamo (`recipes/gpt-oss-120b`, `examples/backends/
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
 from targets.hardware import Arch, Gpu
+from targets.releases import DEFAULT, Version
 
 MODEL_ID = "openai/gpt-oss-120b"
 MODEL_REVISION = "b5c939de8f754692c1647ca79fbf85e8c1e70f8a"
 """Commit of the weights on Hugging Face that the published recipes pin."""
+DRAFT_MODEL_ID = "nvidia/gpt-oss-120b-Eagle3-v3"
+"""EAGLE3 draft model; no source publishes a commit to pin."""
+
+
+_OLDEST = Version(0, 4)
 
 
 class Engine(StrEnum):
-    """Inference engines; the value is DynamoGraphDeployment's `backendFramework`."""
+    """Inference engines; the value is the Python module `dynamo.<engine>` that runs them."""
 
     VLLM = "vllm"
     SGLANG = "sglang"
     TRTLLM = "trtllm"
+    MOCKER = "mocker"
 
 
 class Role(StrEnum):
@@ -36,10 +43,11 @@ class Role(StrEnum):
 class Worker:
     """One role of a target as published; None means that the source leaves the value to the engine.
 
-    tensor_parallel, pipeline_parallel, expert_parallel: GPUs. max_num_tokens, max_seq_len: tokens.
-    max_batch_size: sequences. free_gpu_memory_fraction: of the GPU memory left after loading, 0 to 1.
+    tensor_parallel, pipeline_parallel, expert_parallel: GPUs, 0 for workers without any. max_num_tokens, max_seq_len:
+    tokens. max_batch_size: sequences. free_gpu_memory_fraction: of the GPU memory left after loading, 0 to 1.
     cuda_graph_batch: largest batch captured as CUDA graph. engine_file: the rest of TensorRT-LLM's YAML.
-    arguments: further engine arguments, as published. env: environment of this role alone.
+    arguments: further engine arguments, as published. env: environment of this role alone. requests: CPU and memory
+    that a pod asks for beside its GPUs.
     """
 
     role: Role
@@ -56,6 +64,7 @@ class Worker:
     engine_file: Mapping[str, Any] = field(default_factory=dict)
     arguments: tuple[str, ...] = ()
     env: Mapping[str, str] = field(default_factory=dict)
+    requests: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def gpus(self) -> int:
@@ -81,9 +90,12 @@ class Target:
     """One published system.
 
     engine_settings: where the source puts parallelism and limits, "arguments" or "engine file".
-    gpus: GPU models it is published for, the default first. archs: CPU architectures it may run on.
+    gpus: GPU models it is published for, the default first; empty for CPU nodes. archs: CPU architectures it may run
+    on. dynamo_version: the release it is published for. since: the first minor release that can run it.
+    kv_block_size: tokens of one KV cache block, where workers and the kv router must agree.
     shared_memory: size of /dev/shm. needs_compute_domain: workers want a ComputeDomain channel (NVLink across nodes).
-    speculative: name of the speculative decoding method, if the target uses one.
+    speculative_tokens: tokens that the EAGLE3 draft model proposes at a time; None without speculative decoding.
+    frontend_requests: CPU and memory of a frontend pod.
     """
 
     name: str
@@ -95,13 +107,17 @@ class Target:
     archs: tuple[Arch, ...]
     benchmark: Benchmark
     source: str
+    dynamo_version: str = DEFAULT
+    since: Version = _OLDEST
     engine_settings: str = "arguments"
     router_mode: str = "round-robin"
+    kv_block_size: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     shared_memory: str = "80Gi"
     needs_compute_domain: bool = False
     quantization: str | None = None
-    speculative: str | None = None
+    speculative_tokens: int | None = None
+    frontend_requests: Mapping[str, str] = field(default_factory=lambda: {"cpu": "4", "memory": "8Gi"})
 
     @property
     def disaggregated(self) -> bool:
@@ -125,6 +141,33 @@ _RECIPE_ENGINE_FILE = {
     "stream_interval": 20,
     "trust_remote_code": True,
 }
+_VLLM_AGENTIC = ("--trust-remote-code", "--quantization", "mxfp4")
+_VLLM_CACHE = (
+    "--kv-cache-dtype", "fp8", "--enable-prefix-caching", "--async-scheduling", "--enable-flashinfer-autotune",
+)  # fmt: skip
+_HOPPER_EXPERTS = ("--moe-backend", "flashinfer_cutlass")
+_AGGREGATED_COMPILATION = (
+    "--compilation-config",
+    '{"pass_config":{"fuse_allreduce_rms":true,"eliminate_noops":true},"max_cudagraph_capture_size":1024}',
+)
+_CPU_OFFLOAD = (
+    "--kv-transfer-config",
+    '{"kv_connector":"SimpleCPUOffloadConnector","kv_role":"kv_both",'
+    '"kv_connector_extra_config":{"cpu_bytes_to_use_per_rank":107374182400}}',
+)
+"""100 GiB of host memory for each worker's evicted KV blocks."""
+_HYBRID_CACHE = ("--no-disable-hybrid-kv-cache-manager",)
+# The model cache is mounted read-only: what is compiled at start goes to the pod's own disk.
+_VLLM_CACHE_ENV = {"TRITON_CACHE_DIR": "/tmp/.triton-cache", "VLLM_CACHE_ROOT": "/tmp/vllm-cache"}
+_BLACKWELL_ENV = {"TORCH_CUDA_ARCH_LIST": "10.0", "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8": "1"}
+_HOPPER_ENV = {"TORCH_CUDA_ARCH_LIST": "9.0"}
+_NVLINK_ENV = {
+    "VLLM_ALLOW_CHUNKED_LOCAL_ATTN_WITH_HYBRID_KV_CACHE": "1",
+    "VLLM_WORKER_MULTIPROC_METHOD": "spawn",
+    "NCCL_IB_DISABLE": "1",
+    "NCCL_NET_PLUGIN": "none",
+    "NCCL_P2P_LEVEL": "NVL",
+}
 _TRTLLM_ENV = {"TRTLLM_ENABLE_PDL": "1", "TRT_LLM_DISABLE_LOAD_WEIGHTS_IN_PARALLEL": "True"}
 _SGLANG_ARGUMENTS = ("--trust-remote-code", "--skip-tokenizer-init")
 _GUIDE_BENCHMARK = Benchmark(
@@ -132,6 +175,76 @@ _GUIDE_BENCHMARK = Benchmark(
 )
 _LONG_CONTEXT_BENCHMARK = Benchmark(
     isl=8192, osl=1024, concurrency=1536, requests=15360, warmup=1536, dataset_entries=12800
+)
+
+
+def _agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
+    """vLLM with EAGLE3 and the kv router on one node of eight GPUs; aggregated where no split is given."""
+    blackwell, split = gpu is Gpu.B200, prefill > 0
+    kind, size = "disagg" if split else "agg", gpu.lower()
+    experts = () if blackwell else _HOPPER_EXPERTS
+    if split:
+        arguments = (*_VLLM_AGENTIC, *experts, *_VLLM_CACHE, *_HYBRID_CACHE)
+    else:
+        offload = () if blackwell else _CPU_OFFLOAD
+        arguments = (*_VLLM_AGENTIC, *experts, *_VLLM_CACHE, *_AGGREGATED_COMPILATION, *offload)
+    common = Worker(
+        role=Role.WORKER,
+        replicas=8,
+        max_num_tokens=32768,
+        max_batch_size=None if split else 256,
+        max_seq_len=131072,
+        free_gpu_memory_fraction=0.9,
+        chunked_prefill=True,
+        arguments=arguments,
+        requests={"memory": "150Gi" if split else "200Gi"},
+    )
+    concurrency = 384 if blackwell else 128
+    return Target(
+        name=f"vllm-{kind}-agentic-{size}",
+        title=f"vLLM, {f'{prefill} prefill and {decode} decode' if split else '8 aggregated'} TP1 workers with EAGLE3 "
+        f"and the kv router on one 8×{gpu} node",
+        engine=Engine.VLLM,
+        graph="gpt-oss-disagg-agentic" if split else f"turbo-gptoss-120b-agg-{size}-agentic",
+        workers=(
+            replace(common, role=Role.PREFILL, replicas=prefill),
+            replace(common, role=Role.DECODE, replicas=decode),
+        )
+        if split
+        else (common,),
+        gpus=(gpu,),
+        archs=(Arch.AMD64,),
+        benchmark=Benchmark(
+            isl=64000,
+            osl=400,
+            concurrency=concurrency,
+            requests=10 * concurrency,
+            warmup=5,
+            dataset_entries=12800,
+            seed=42,
+        ),
+        source=f"Dynamo recipe: gpt-oss-120b/vllm/{kind}-{size}-agentic",
+        dynamo_version="1.3.1",
+        since=Version(1, 3),
+        router_mode="kv",
+        kv_block_size=64,
+        env={
+            **_VLLM_CACHE_ENV,
+            **(_BLACKWELL_ENV if blackwell else _HOPPER_ENV),
+            **(_NVLINK_ENV if split else {"PYTHONHASHSEED": "42"}),
+        },
+        shared_memory="64Gi",
+        quantization="MXFP4",
+        speculative_tokens=3,
+        frontend_requests={"cpu": "8", "memory": "16Gi"},
+    )
+
+
+_MOCKER_WORKER = Worker(
+    role=Role.DECODE,
+    tensor_parallel=0,
+    arguments=("--speedup-ratio", "1.0"),
+    requests={"cpu": "2", "memory": "4Gi"},
 )
 
 TARGETS: dict[str, Target] = {
@@ -297,6 +410,33 @@ TARGETS: dict[str, Target] = {
             },
             quantization="W4A8_MXFP4_MXFP8",
         ),
+        _agentic(Gpu.B200),
+        _agentic(Gpu.H200),
+        _agentic(Gpu.B200, prefill=2, decode=6),
+        _agentic(Gpu.H200, prefill=4, decode=4),
+        Target(
+            name="mocker-disagg-cpu",
+            title="Dynamo's mocker, prefill and decode simulated on CPU nodes: the API without a model",
+            engine=Engine.MOCKER,
+            graph="mocker-disagg",
+            workers=(replace(_MOCKER_WORKER, role=Role.PREFILL), _MOCKER_WORKER),
+            gpus=(),
+            archs=(Arch.AMD64, Arch.ARM64),
+            benchmark=Benchmark(
+                isl=1024, osl=128, concurrency=16, requests=160, warmup=16, dataset_entries=160
+            ),
+            source="Dynamo example: backends/mocker/deploy/disagg; benchmark shape of our own",
+            since=Version(1, 0),
+            shared_memory="1Gi",
+            frontend_requests={"cpu": "1", "memory": "2Gi"},
+        ),
     )
 }
 """Every published system, by the name that stacks say."""
+
+
+def target_named(name: str) -> str:
+    """The name if it is a target's. Raises ValueError naming the choices."""
+    if name not in TARGETS:
+        raise ValueError(f"no such target; choose one of {', '.join(TARGETS)}")
+    return name

@@ -5,25 +5,75 @@ operator admission rules, its known-issues pages and the upstream issues named b
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from targets.catalogue import TARGETS, Engine, Role
+from targets.catalogue import Engine, Role, Worker
 from targets.hardware import INSTANCE_TYPES, Gpu
-from targets.plan import GraphPlan, Refusal
-from targets.releases import LATEST_PATCH, Version
+from targets.plan import GraphPlan, Refusal, WorkerPlan
+from targets.releases import EFA_IMAGES_SINCE, LATEST_PATCH, Version
 
 GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
 _SEMANTIC_TAG = re.compile(r"^v?\d+\.\d+\.\d+([-+.].*)?$")
 _RESERVED_ENV = {
+    "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
+    "DYN_NAMESPACE": "the operator sets it; graphs that share one would see each other's workers",
     "ETCD_ENDPOINTS": "discovery is the platform's choice and a fixed address breaks it (dynamo PR#12070)",
-    "NATS_SERVER": "the operator sets it",
     "HF_TOKEN": "a token there is readable in the graph; use huggingFace.token",
+    "NATS_SERVER": "the operator sets it",
 }
+_FLAG_KNOB = {
+    "--chunked-prefill-size": "chunkedPrefill",
+    "--context-length": "maxSeqLen",
+    "--disaggregation-mode": None,
+    "--enable-chunked-prefill": "chunkedPrefill",
+    "--expert-parallel-size": "expertParallel",
+    "--extra-engine-args": None,
+    "--free-gpu-memory-fraction": "freeGpuMemoryFraction",
+    "--gpu-memory-utilization": "freeGpuMemoryFraction",
+    "--is-prefill-worker": None,
+    "--max-batch-size": "maxBatchSize",
+    "--max-model-len": "maxSeqLen",
+    "--max-num-batched-tokens": "maxNumTokens",
+    "--max-num-seqs": "maxBatchSize",
+    "--max-num-tokens": "maxNumTokens",
+    "--max-prefill-tokens": "maxNumTokens",
+    "--max-running-requests": "maxBatchSize",
+    "--max-seq-len": "maxSeqLen",
+    "--mem-fraction-static": "freeGpuMemoryFraction",
+    "--model": None,
+    "--model-name": None,
+    "--model-path": None,
+    "--no-enable-chunked-prefill": "chunkedPrefill",
+    "--pipeline-parallel-size": "pipelineParallel",
+    "--pp-size": "pipelineParallel",
+    "--served-model-name": None,
+    "--tensor-parallel-size": "tensorParallel",
+    "--tp": "tensorParallel",
+    "--tp-size": "tensorParallel",
+}
+"""Arguments of the engines that a graph sets itself: the knob to use, or None where the target decides."""
+_UNKNOWN_KNOBS = {
+    Engine.VLLM: ("expert_parallel",),
+    Engine.SGLANG: ("expert_parallel",),
+    Engine.TRTLLM: (),
+    Engine.MOCKER: (
+        "tensor_parallel", "pipeline_parallel", "expert_parallel", "max_seq_len", "free_gpu_memory_fraction",
+        "chunked_prefill",
+    ),
+}  # fmt: skip
+"""Knobs that an engine has nothing for."""
 
 
-def component_name(engine: Engine, role: Role) -> str:
-    """Name of a worker in the graph, for example `TrtllmPrefillWorker`."""
+def component_name(engine: Engine, planned: WorkerPlan) -> str:
+    """Name of a worker in the graph: `TrtllmPrefillWorker`, or `prefill` where each worker spans nodes.
+
+    Grove names the pods of such a worker after it twice, which leaves no room for the published name.
+    """
+    role = planned.role
+    if planned.nodes > 1:
+        return role.value
     return f"{engine.value.capitalize()}{'' if role is Role.WORKER else role.value.capitalize()}Worker"
 
 
@@ -35,27 +85,84 @@ def check(plan: GraphPlan) -> None:
         raise Refusal("\n".join(problems))
 
 
+def check_platform(plan: GraphPlan, platform: Version) -> None:
+    """Raise Refusal if an operator of that version cannot run graphs of the plan's release.
+
+    An operator runs runtimes of its own and of earlier release lines; a newer runtime than the platform is unknown
+    to its webhook and defaults.
+    """
+    if (plan.version.major, plan.version.minor) > (platform.major, platform.minor):
+        raise Refusal(
+            f"platform.version: {platform} is older than {plan.key}.dynamoVersion {plan.version}; "
+            f"use a platform of {plan.version.line} or newer, or lower {plan.key}.dynamoVersion"
+        )
+
+
+def check_together(plans: Sequence[GraphPlan]) -> None:
+    """Raise Refusal if graphs that are each possible do not fit beside each other."""
+    problems = [
+        f"{plan.key}.name: {plan.name!r} is the name of more than one graph of the stack; choose another"
+        for plan in plans[1:]
+        if Counter(other.name for other in plans)[plan.name] > 1
+    ]
+    gpus, pool = sum(plan.gpus for plan in plans), plans[0].pool
+    if len(plans) > 1 and not _packs(plans):
+        parts = " + ".join(f"{plan.name} {plan.gpus}" for plan in plans)
+        problems.append(
+            f"graphs: all graphs together need {gpus} GPUs ({parts}), whole workers on nodes, but the pool has "
+            f"{pool.gpus} ({pool}); raise pool.nodes"
+        )
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
 def _hardware(plan: GraphPlan) -> Iterator[str]:
     target, instance = plan.target, plan.pool.instance
-    fitting = [i.name for i in INSTANCE_TYPES.values() if i.gpu in target.gpus and i.arch in target.archs]
+    wanted = target.gpus or (None,)
+    fitting = [i.name for i in INSTANCE_TYPES.values() if i.gpu in wanted and i.arch in target.archs]
     choices = f"choose one of {', '.join(fitting)}"
     if instance.arch not in target.archs:
-        archs = " or ".join(target.archs)
         yield (
             f"pool.instanceType: {instance.name} is {instance.arch}, but target {target.name} "
-            f"runs only on {archs}; {choices}"
+            f"runs only on {' or '.join(target.archs)}; {choices}"
         )
-    elif instance.gpu not in target.gpus:
-        gpus = " or ".join(target.gpus)
+    elif instance.gpu not in wanted:
         yield (
             f"pool.instanceType: {instance.name} has {instance.gpu or 'no'} GPUs, but target {target.name} "
-            f"is for {gpus}; {choices}"
+            f"is for {' or '.join(target.gpus) or 'CPU nodes'}; {choices}"
         )
     if instance.arch.value not in plan.image_knobs.archs:
         yield (
-            f"graph.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {instance.arch}, "
+            f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {instance.arch}, "
             f"the architecture of {instance.name}"
         )
+
+
+def _release(plan: GraphPlan) -> Iterator[str]:
+    target = plan.target
+    if plan.version < target.since:
+        yield (
+            f"{plan.key}.dynamoVersion: {plan.version} cannot run target {target.name}; "
+            f"use {LATEST_PATCH[target.since.line]} or newer"
+        )
+    if target.speculative_tokens and target.disaggregated and plan.version == Version(1, 3, 0):
+        yield (
+            f"{plan.key}.dynamoVersion: {plan.version} crashes with EAGLE3 and disaggregation (known issue of 1.3.0); "
+            f"use {LATEST_PATCH['1.3']} or newer"
+        )
+    if plan.knobs.draft_revision and not target.speculative_tokens:
+        yield f"{plan.key}.draftRevision: target {target.name} uses no draft model; leave it out"
+
+
+def _knobs(plan: GraphPlan) -> Iterator[str]:
+    engine = plan.target.engine
+    for planned in plan.workers:
+        knobs = getattr(plan.knobs, planned.role.value)
+        for name in _UNKNOWN_KNOBS[engine]:
+            value = getattr(knobs, name)
+            if value is not None:
+                key = type(knobs).model_fields[name].alias
+                yield f"{plan.key}.{planned.role}.{key}: {value} has no meaning for {engine}; leave it out"
 
 
 def _capacity(plan: GraphPlan) -> Iterator[str]:
@@ -64,41 +171,46 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
         worker = planned.worker
         if worker.gpus > node * planned.nodes:
             yield (
-                f"graph.{worker.role}.tensorParallel: one {worker.role} worker needs {worker.gpus} GPUs "
+                f"{plan.key}.{worker.role}.tensorParallel: one {worker.role} worker needs {worker.gpus} GPUs "
                 f"(TP {worker.tensor_parallel} × PP {worker.pipeline_parallel or 1}), but {planned.nodes} "
                 f"node(s) of {plan.pool.instance.name} have {node * planned.nodes}"
             )
-        elif worker.gpus % planned.nodes:
+        elif worker.gpus % planned.nodes or 0 < worker.gpus < planned.nodes:
             yield (
-                f"graph.{worker.role}.nodes: {worker.gpus} GPUs of one {worker.role} worker "
+                f"{plan.key}.{worker.role}.nodes: {worker.gpus} GPUs of one {worker.role} worker "
                 f"do not divide over {planned.nodes} nodes"
             )
+        elif planned.nodes > 1 and not worker.gpus:
+            yield f"{plan.key}.{worker.role}.nodes: {planned.nodes}, but a worker without GPUs runs on 1 node"
     if plan.gpus > plan.pool.gpus:
         parts = " + ".join(f"{w.role} {w.worker.replicas}×{w.worker.gpus}" for w in plan.workers)
         yield (
-            f"graph: {plan.name} needs {plan.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
+            f"{plan.key}: {plan.name} needs {plan.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
             f"({plan.pool}); lower tensorParallel or replicas, or raise pool.nodes"
         )
-    elif not _packs(plan):
+    elif not _packs([plan]):
         yield (
             f"pool.nodes: {plan.pool} has GPUs enough for {plan.name} but no way to place its workers "
             "whole on nodes; raise pool.nodes"
         )
     if plan.transport == "node" and plan.target.disaggregated and plan.gpus > node:
         yield (
-            f"graph.transport: 'node' keeps all workers on one node, but {plan.name} needs {plan.gpus} GPUs "
+            f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {plan.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose efa"
         )
 
 
-def _packs(plan: GraphPlan) -> bool:
-    """First-fit decreasing: exact for the powers of two that workers come in."""
-    free = [plan.pool.instance.gpus] * plan.pool.nodes
-    pieces = [
-        planned.worker.gpus // planned.nodes
-        for planned in plan.workers
-        for _ in range(planned.worker.replicas * planned.nodes)
-    ]
+def _packs(plans: Iterable[GraphPlan]) -> bool:
+    """First-fit decreasing: exact for the powers of two that workers come in. A graph of one node is one piece."""
+    pieces: list[int] = []
+    for plan in plans:
+        pool = plan.pool
+        if plan.transport == "node" and plan.target.disaggregated:
+            pieces.append(plan.gpus)
+            continue
+        for planned in plan.workers:
+            pieces += [planned.worker.gpus // planned.nodes] * planned.worker.replicas * planned.nodes
+    free = [pool.instance.gpus] * pool.nodes
     for piece in sorted(pieces, reverse=True):
         for index, left in enumerate(free):
             if left >= piece:
@@ -112,52 +224,63 @@ def _packs(plan: GraphPlan) -> bool:
 def _parallelism(plan: GraphPlan) -> Iterator[str]:
     for planned in plan.workers:
         worker = planned.worker
-        key = f"graph.{worker.role}.expertParallel"
-        if worker.expert_parallel is None:
-            continue
-        if plan.target.engine is not Engine.TRTLLM:
-            yield f"{key}: {worker.expert_parallel} is for TensorRT-LLM; {plan.target.engine} takes none"
-        elif worker.tensor_parallel % worker.expert_parallel:
+        if worker.expert_parallel is not None and worker.tensor_parallel % worker.expert_parallel:
             yield (
-                f"{key}: {worker.expert_parallel} does not divide tensorParallel {worker.tensor_parallel}; "
-                "experts are spread over the tensor-parallel GPUs"
+                f"{plan.key}.{worker.role}.expertParallel: {worker.expert_parallel} does not divide tensorParallel "
+                f"{worker.tensor_parallel}; experts are spread over the tensor-parallel GPUs"
             )
 
 
 def _limits(plan: GraphPlan) -> Iterator[str]:
     published = {worker.role: worker for worker in plan.target.workers}
-    shape = plan.target.benchmark
     for planned in plan.workers:
         worker, source = planned.worker, published[planned.role]
         ceiling = max(worker.cuda_graph_batch or 0, source.max_batch_size or 0)
-        if worker.max_batch_size and ceiling and worker.max_batch_size > ceiling:
+        if worker.cuda_graph_batch and worker.max_batch_size and worker.max_batch_size > ceiling:
             yield (
-                f"graph.{worker.role}.maxBatchSize: {worker.max_batch_size} is above {ceiling}, "
+                f"{plan.key}.{worker.role}.maxBatchSize: {worker.max_batch_size} is above {ceiling}, "
                 f"the largest batch that target {plan.target.name} captures CUDA graphs for"
             )
-        needed = shape.isl + (1 if worker.role is Role.PREFILL else shape.osl)
-        if worker.max_seq_len != source.max_seq_len and (worker.max_seq_len or 0) < needed:
-            yield (
-                f"graph.{worker.role}.maxSeqLen: {worker.max_seq_len} is below {needed}, what target "
-                f"{plan.target.name} is for ({shape.isl} tokens in, {shape.osl} out)"
-            )
+        if worker.max_seq_len is not None and worker.max_seq_len != source.max_seq_len:
+            yield from _sequence_length(plan, worker, worker.max_seq_len)
+
+
+def _sequence_length(plan: GraphPlan, worker: Worker, length: int) -> Iterator[str]:
+    shape, key = plan.target.benchmark, f"{plan.key}.{worker.role}.maxSeqLen"
+    needed = shape.isl + (1 if worker.role is Role.PREFILL else shape.osl)
+    if length < needed:
+        yield (
+            f"{key}: {length} is below {needed}, what target "
+            f"{plan.target.name} is for ({shape.isl} tokens in, {shape.osl} out)"
+        )
+    buffer = worker.engine_file.get("cache_transceiver_config", {}).get("max_tokens_in_buffer")
+    if worker.role is Role.PREFILL and buffer is not None and length > buffer:
+        yield (
+            f"{key}: {length} is above {buffer}, the tokens that target {plan.target.name}'s KV transfer buffer "
+            "holds; a longer prompt would block the transfer for ever (dynamo#4327)"
+        )
 
 
 def _transport(plan: GraphPlan) -> Iterator[str]:
-    if not plan.target.disaggregated or plan.transport != "efa":
+    if not plan.uses_efa:
         return
-    instance = plan.pool.instance
+    instance, key = plan.pool.instance, f"{plan.key}.transport"
     if not instance.efa_devices:
-        yield f"graph.transport: 'efa', but {instance.name} has no EFA"
+        yield f"{key}: 'efa', but {instance.name} has no EFA"
+    if plan.version < EFA_IMAGES_SINCE:
+        yield (
+            f"{key}: 'efa' needs an image with EFA's libraries, of which Dynamo {plan.version} publishes none; "
+            f"use dynamoVersion {LATEST_PATCH['1.0']} or newer"
+        )
     if plan.target.engine is Engine.SGLANG and plan.version <= Version(1, 3, 1):
         yield (
-            f"graph.transport: 'efa' with SGLang {plan.version} answers 200 with nothing in it after about 300 s "
+            f"{key}: 'efa' with SGLang {plan.version} answers 200 with nothing in it after about 300 s "
             "(dynamo#12106); keep the graph on one node (transport node) or use dynamoVersion "
             f"{LATEST_PATCH['1.4']} or newer"
         )
     if instance.gpu is Gpu.GB200 and plan.version < Version(1, 3):
         yield (
-            f"graph.transport: 'efa' on GB200 with Dynamo {plan.version} cannot register GPU memory "
+            f"{key}: 'efa' on GB200 with Dynamo {plan.version} cannot register GPU memory "
             f"(libfabric#12019, nixl#1609); use dynamoVersion {LATEST_PATCH['1.3']} or newer"
         )
 
@@ -169,16 +292,8 @@ def _routing(plan: GraphPlan) -> Iterator[str]:
     )
     if plan.router_mode == "kv" and reuse_off:
         yield (
-            f"graph.frontend.routerMode: 'kv' finds nothing on target {plan.target.name}, whose engine files "
+            f"{plan.key}.frontend.routerMode: 'kv' finds nothing on target {plan.target.name}, whose engine files "
             "switch KV block reuse off; choose round-robin or random"
-        )
-
-
-def _speculation(plan: GraphPlan) -> Iterator[str]:
-    if plan.target.speculative == "eagle3" and plan.target.disaggregated and plan.version == Version(1, 3, 0):
-        yield (
-            f"graph.dynamoVersion: {plan.version} crashes with EAGLE3 and disaggregation (known issue of 1.3.0); "
-            f"use {LATEST_PATCH['1.3']} or newer"
         )
 
 
@@ -186,9 +301,16 @@ def _arguments(plan: GraphPlan) -> Iterator[str]:
     for argument in plan.knobs.frontend.extra_args:
         if argument.split("=")[0] == "--dyn-chat-processor":
             yield (
-                "graph.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 "
+                f"{plan.key}.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 "
                 "(dynamo#14936); leave it out, the default processor parses harmony"
             )
+    for planned in plan.workers:
+        for argument in planned.extra_args:
+            flag = argument.split("=")[0]
+            if flag in _FLAG_KNOB:
+                knob = _FLAG_KNOB[flag]
+                remedy = f"use {plan.key}.{planned.role}.{knob}" if knob else "the target decides it"
+                yield f"{plan.key}.{planned.role}.extraArgs: {flag!r} is set already; {remedy}"
 
 
 def _environment(plan: GraphPlan) -> Iterator[str]:
@@ -196,51 +318,36 @@ def _environment(plan: GraphPlan) -> Iterator[str]:
     sections += [(planned.role.value, planned.env) for planned in plan.workers]
     for section, env in sections:
         for name in sorted(env.keys() & _RESERVED_ENV.keys()):
-            yield f"graph.{section}.env: {name!r} is not allowed: {_RESERVED_ENV[name]}"
+            yield f"{plan.key}.{section}.env: {name!r} is not allowed: {_RESERVED_ENV[name]}"
 
 
 def _image(plan: GraphPlan) -> Iterator[str]:
     knobs = plan.image_knobs
     if knobs.tag and knobs.digest:
-        yield f"graph.image: tag {knobs.tag!r} and digest {knobs.digest!r} exclude each other; keep one"
+        yield f"{plan.key}.image: tag {knobs.tag!r} and digest {knobs.digest!r} exclude each other; keep one"
     said = None if knobs.digest else (knobs.tag or str(plan.version))
     if knobs.runtime_version is None and (said is None or not _SEMANTIC_TAG.match(said)):
         yield (
-            f"graph.image: {plan.image!r} does not say its Dynamo version, which the operator demands; "
-            "set graph.image.runtimeVersion to MAJOR.MINOR.PATCH"
+            f"{plan.key}.image: {plan.image!r} does not say its Dynamo version, which the operator demands; "
+            f"set {plan.key}.image.runtimeVersion to MAJOR.MINOR.PATCH"
         )
 
 
 def _names(plan: GraphPlan) -> Iterator[str]:
-    longest = max(len(component_name(plan.target.engine, planned.role)) for planned in plan.workers)
+    longest = max(_grove_length(component_name(plan.target.engine, w), w.nodes) for w in plan.workers)
     if len(plan.name) + longest > GROVE_NAME_LIMIT:
         yield (
-            f"graph.name: {plan.name!r} has {len(plan.name)} characters; at most {GROVE_NAME_LIMIT - longest} "
+            f"{plan.key}.name: {plan.name!r} has {len(plan.name)} characters; at most {GROVE_NAME_LIMIT - longest} "
             f"leave room for the component's name in Grove's pod names"
         )
 
 
-def check_platform(plan: GraphPlan, platform: Version) -> None:
-    """Raise Refusal if an operator of that version cannot run graphs of the plan's release.
-
-    An operator runs runtimes of its own and of earlier release lines; a newer runtime than the platform is unknown
-    to its webhook and defaults.
-    """
-    if (plan.version.major, plan.version.minor) > (platform.major, platform.minor):
-        raise Refusal(
-            f"platform.version: {platform} is older than graph.dynamoVersion {plan.version}; "
-            f"use a platform of {plan.version.line} or newer, or lower graph.dynamoVersion"
-        )
-
-
-def target_named(name: str) -> str:
-    """The name if it is a target's. Raises ValueError naming the choices."""
-    if name not in TARGETS:
-        raise ValueError(f"no such target; choose one of {', '.join(TARGETS)}")
-    return name
+def _grove_length(component: str, nodes: int) -> int:
+    """Characters that Grove adds to a graph's name for a pod of the component: its name, twice over several nodes."""
+    return len(component) if nodes == 1 else 2 * len(component) + len("-ldr")
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _capacity, _parallelism, _limits, _transport, _routing, _speculation, _arguments,
-    _environment, _image, _names,
+    _release, _knobs, _capacity, _parallelism, _limits, _transport, _routing, _arguments, _environment, _image,
+    _names,
 )  # fmt: skip

@@ -5,7 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from targets.releases import DEFAULT, supported
+from targets.catalogue import target_named
+from targets.releases import supported
 from targets.strict import Strict
 
 ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
@@ -83,14 +84,25 @@ class GraphKnobs(Strict):
 
     name: ObjectName | None = None
     """Name of the DynamoGraphDeployment; the published recipe's where nothing is said."""
-    dynamo_version: DynamoVersion = DEFAULT
-    """Dynamo release that the graph's command lines, images and API version follow."""
+    dynamo_version: DynamoVersion | None = None
+    """Dynamo release that command lines, images and API version follow; the target's where nothing is said."""
     image: ImageKnobs = ImageKnobs()
     frontend: FrontendKnobs = FrontendKnobs()
     prefill: RoleKnobs = RoleKnobs()
     decode: RoleKnobs = RoleKnobs()
     worker: RoleKnobs = RoleKnobs()
+    draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
+    """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
     transport: Literal["node", "efa"] | None = None
     """How KV cache travels: inside one node (workers are kept together) or over EFA (workers are spread)."""
     log_level: Literal["error", "warn", "info", "debug", "trace"] = "info"
     """Dynamo's own log level (`DYN_LOG`)."""
+
+
+class FurtherGraph(GraphKnobs):
+    """A graph beside the stack's main one, in the same namespace and on the same GPU pool."""
+
+    name: ObjectName
+    """Name of the DynamoGraphDeployment."""
+    target: Annotated[str, AfterValidator(target_named)] | None = None
+    """Published system to serve; the stack's target where nothing is said."""

@@ -2,16 +2,19 @@
 
 from dataclasses import dataclass, replace
 
-from targets.catalogue import Engine, Role, Target, Worker
+from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, Engine, Role, Target, Worker
 from targets.hardware import InstanceType
 from targets.knobs import GraphKnobs, ImageKnobs, RoleKnobs
-from targets.releases import Version
+from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
 
-PUBLISHED_REPOSITORY = {
-    Engine.VLLM: "nvcr.io/nvidia/ai-dynamo/vllm-runtime",
-    Engine.SGLANG: "nvcr.io/nvidia/ai-dynamo/sglang-runtime",
-    Engine.TRTLLM: "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime",
+_REGISTRY = "nvcr.io/nvidia/ai-dynamo"
+_REPOSITORY = {
+    Engine.VLLM: f"{_REGISTRY}/vllm-runtime",
+    Engine.SGLANG: f"{_REGISTRY}/sglang-runtime",
+    Engine.TRTLLM: f"{_REGISTRY}/tensorrtllm-runtime",
 }
+_MOCKER_REPOSITORY, _MOCKER_REPOSITORY_SINCE = f"{_REGISTRY}/dynamo-planner", Version(1, 3)
+"""There is no image of the mocker's own; this one is the smallest that holds it. Earlier releases: vLLM's."""
 
 
 class Refusal(ValueError):
@@ -20,7 +23,7 @@ class Refusal(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """The GPU nodes a graph may use."""
+    """The nodes a graph's workers may use."""
 
     instance: InstanceType
     nodes: int
@@ -32,6 +35,18 @@ class Pool:
 
     def __str__(self) -> str:
         return f"{self.nodes} × {self.instance.name} ({self.instance.gpus} × {self.instance.gpu} each)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """A Hugging Face model in the cache. revision: a commit, or `main` where none is pinned.
+
+    tokenizer_only: whether everything but the weights themselves is enough.
+    """
+
+    model: str
+    revision: str
+    tokenizer_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,8 +71,9 @@ class WorkerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphPlan:
-    """One graph, resolved."""
+    """One graph, resolved. key: where its knobs stand in the stack's config, for messages."""
 
+    key: str
     name: str
     target: Target
     version: Version
@@ -74,29 +90,47 @@ class GraphPlan:
         """GPUs of all workers."""
         return sum(worker.gpus for worker in self.workers)
 
+    @property
+    def uses_efa(self) -> bool:
+        """Whether KV cache travels between nodes; aggregated workers hand none over."""
+        return self.transport == "efa" and self.target.disaggregated
 
-def resolve(target: Target, knobs: GraphKnobs, pool: Pool) -> GraphPlan:
+    @property
+    def weights(self) -> tuple[Weights, ...]:
+        """The models that the graph's pods read, the served one first."""
+        served = Weights(
+            model=MODEL_ID, revision=MODEL_REVISION, tokenizer_only=self.target.engine is Engine.MOCKER
+        )
+        if self.target.speculative_tokens is None:
+            return (served,)
+        return (served, Weights(model=DRAFT_MODEL_ID, revision=self.knobs.draft_revision or "main"))
+
+
+def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph") -> GraphPlan:
     """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have."""
     roles = {worker.role for worker in target.workers}
     for role in Role:
         if role not in roles and getattr(knobs, role.value) != RoleKnobs():
             raise Refusal(
-                f"graph.{role}: target {target.name} has no such role; its roles are "
+                f"{key}.{role}: target {target.name} has no such role; its roles are "
                 + ", ".join(sorted(str(own) for own in roles))
             )
     workers = tuple(_worker(worker, getattr(knobs, worker.role.value)) for worker in target.workers)
+    version = Version.parse(knobs.dynamo_version or target.dynamo_version)
     fits_one_node = sum(worker.gpus for worker in workers) <= pool.instance.gpus
+    transport = knobs.transport or ("node" if fits_one_node else "efa")
     return GraphPlan(
+        key=key,
         name=knobs.name or target.graph,
         target=target,
-        version=Version.parse(knobs.dynamo_version),
-        image=_image(target.engine, knobs),
+        version=version,
+        image=_image(target, knobs.image, version, efa=transport == "efa"),
         image_knobs=knobs.image,
         router_mode=knobs.frontend.router_mode or target.router_mode,
         knobs=knobs,
         workers=workers,
         pool=pool,
-        transport=knobs.transport or ("node" if fits_one_node else "efa"),
+        transport=transport,
     )
 
 
@@ -114,8 +148,17 @@ def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
     )
 
 
-def _image(engine: Engine, knobs: GraphKnobs) -> str:
-    repository = knobs.image.repository or PUBLISHED_REPOSITORY[engine]
-    if knobs.image.digest:
-        return f"{repository}@{knobs.image.digest}"
-    return f"{repository}:{knobs.image.tag or knobs.dynamo_version}"
+def _image(target: Target, knobs: ImageKnobs, version: Version, *, efa: bool) -> str:
+    repository = knobs.repository or _published_repository(target.engine, version)
+    if knobs.digest:
+        return f"{repository}@{knobs.digest}"
+    # Only the image with EFA's libraries transfers over EFA; the others fall back to TCP without a word.
+    over_efa = efa and target.disaggregated and not knobs.repository
+    published = efa_tag(version) if over_efa and version >= EFA_IMAGES_SINCE else str(version)
+    return f"{repository}:{knobs.tag or published}"
+
+
+def _published_repository(engine: Engine, version: Version) -> str:
+    if engine is Engine.MOCKER:
+        return _MOCKER_REPOSITORY if version >= _MOCKER_REPOSITORY_SINCE else _REPOSITORY[Engine.VLLM]
+    return _REPOSITORY[engine]

@@ -45,7 +45,14 @@ DEFAULT = "1.2.1"
 """The release of the published recipes."""
 
 GRAPH_API_V1BETA1_SINCE = Version(1, 3)
-"""First release whose operator serves nvidia.com/v1beta1 and whose recipes are written in it."""
+"""First release whose operator admits nvidia.com/v1beta1 reliably and whose recipes are written in it.
+
+The operator serves it from 1.2.0, but its admission was ported only in 1.3 (dynamo PR#10934): before, a graph in
+v1beta1 may be refused for having no services (dynamo#10419).
+"""
+
+EFA_IMAGES_SINCE = Version(1, 0)
+_EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 2)
 
 
 def supported(text: str) -> Version:
@@ -54,6 +61,11 @@ def supported(text: str) -> Version:
     if version.line not in LATEST_PATCH:
         raise ValueError(f"Dynamo {text} is not supported; choose one of {', '.join(LATEST_PATCH.values())}")
     return version
+
+
+def efa_tag(version: Version) -> str:
+    """Tag of the published images that hold EFA's libraries: AMD64 alone up to 1.1, AMD64 and ARM64 from 1.2."""
+    return f"{version}-efa" if version >= _EFA_TAG_WITHOUT_ARCH_SINCE else f"{version}-efa-amd64"
 
 
 def graph_api_version(version: Version) -> str:

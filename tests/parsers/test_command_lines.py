@@ -37,7 +37,7 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
     yield resolve(
         target, GraphKnobs.model_validate({"dynamo_version": release, "transport": "node", **roles}), pool
     )
-    if target.disaggregated:
+    if target.disaggregated and target.gpus:
         yield resolve(target, GraphKnobs(dynamo_version=release, transport="efa"), pool)
 
 
