@@ -79,6 +79,25 @@ def status(stack: Stack, embedded: Embedded = False) -> None:
         typer.echo(line)
 
 
+@app.command()
+def timeline(
+    stack: Stack,
+    assumption: Annotated[
+        list[str] | None, typer.Option("--assume", help="Override one, as in weights-rate=100.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the pictures; out/<stack> if not said.")
+    ] = None,
+) -> None:
+    """Simulate the stack's rollout: what runs when, and what GPU time is paid before the first token."""
+    from ops import timeline as simulation
+
+    simulated = simulation.simulate(PROJECT, stack, assumption or [])
+    typer.echo(simulated.text())
+    for path in simulation.draw(simulated, out or PROJECT / "out" / stack):
+        typer.echo(path)
+
+
 class _Progress:
     """Prints each line with the seconds since the verb began, at once."""
 

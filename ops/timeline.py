@@ -1,0 +1,130 @@
+"""`timeline`: a simulated rollout of a stack as a table and as pictures, in our order and in the published one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from ops.errors import OpsError
+from ops.stack_file import StackFile
+from stacks.sections.cluster import AwsCluster
+from stacks.settings import Settings, from_text
+from targets.capacity import CapacityKind
+from targets.plan import Refusal
+from targets.prices import REGION, Part, cost
+from targets.timeline import Assumptions, Rollout, assume, our_order, published_order, table
+
+_GPU_COLOUR, _CPU_COLOUR = "#c44e52", "#4c72b0"
+_SIMULATED = "simulated from assumptions, not measured"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timeline:
+    """Both orders of one stack. usd_per_hour: list price of the pool, None where it is unknown."""
+
+    stack: str
+    assumptions: Assumptions
+    ours: Rollout
+    published: Rollout
+    usd_per_hour: float | None
+
+    def text(self) -> str:
+        """The table, with what it rests on."""
+        assumed = self.assumptions
+        return "\n".join(
+            [
+                f"Rollout of {self.stack} on a cluster that is there; {_SIMULATED}:",
+                f"GPU node {assumed.gpu_boot:g} min, CPU node {assumed.cpu_boot:g} min, "
+                f"platform {assumed.platform:g} min,",
+                f"image {assumed.image_gb:g} GB at {assumed.image_rate:g} MB/s, "
+                f"weights {assumed.weights_gb:g} GB at {assumed.weights_rate:g} MB/s, load {assumed.load:g} min",
+                "",
+                table(self.ours, self.published, self.usd_per_hour),
+            ]
+        )
+
+
+def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
+    """Both orders for the stack's pool. Raises OpsError for a bad override, ConfigError for a bad stack."""
+    stack_file = StackFile.load(project, stack)
+    settings = from_text(stack_file.config, set(stack_file.secret_keys))
+    try:
+        assumptions = assume(overrides)
+    except Refusal as refusal:
+        raise OpsError(str(refusal)) from None
+    pool = settings.gpu_pool()
+    return Timeline(
+        stack=stack,
+        assumptions=assumptions,
+        ours=our_order(assumptions, pool.gpus, prepaid=settings.pool.capacity.kind.prepaid),
+        published=published_order(assumptions, pool.gpus),
+        usd_per_hour=_price(settings),
+    )
+
+
+def draw(timeline: Timeline, folder: Path) -> Iterator[Path]:
+    """Write timeline.png and timeline.svg; yields each path. The same timeline gives the same SVG, byte by byte."""
+    folder.mkdir(parents=True, exist_ok=True)
+    # Fixed seeds and dates: what is committed or compared must not change by itself.
+    with matplotlib.rc_context({"svg.hashsalt": "timeline", "svg.fonttype": "none"}):
+        figure = _figure(timeline)
+        for suffix, metadata in (("png", {"Software": None}), ("svg", {"Date": None})):
+            path = folder / f"timeline.{suffix}"
+            figure.savefig(path, metadata=metadata)
+            yield path
+
+
+def _price(settings: Settings) -> float | None:
+    pool, kind = settings.gpu_pool(), settings.pool.capacity.kind
+    part = Part(
+        name="GPU nodes",
+        unit=pool.instance.name,
+        count=pool.nodes,
+        # A block's and a spot instance's price are not on the list.
+        listed=kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR),
+    )
+    region = settings.cluster.region if isinstance(settings.cluster, AwsCluster) else REGION
+    return cost([part], region, settings.prices).usd_per_hour
+
+
+def _figure(timeline: Timeline) -> Figure:
+    figure = Figure(figsize=(11, 5.6), dpi=120, layout="constrained")
+    axes = figure.subplots(2, 1, sharex=True)
+    for axis, rollout in zip(axes, (timeline.ours, timeline.published), strict=True):
+        _bars(axis, rollout, timeline.usd_per_hour)
+    axes[0].set_xlim(0, max(timeline.ours.first_token, timeline.published.first_token) * 1.02)
+    axes[1].set_xlabel(f"minutes since the cluster is there ({_SIMULATED})")
+    figure.suptitle(f"{timeline.stack}: GPU time paid before the first token", fontweight="bold")
+    figure.legend(
+        handles=[
+            Patch(color=_CPU_COLOUR, label="without GPUs"),
+            Patch(color=_GPU_COLOUR, label="GPUs paid"),
+        ],
+        loc="outside lower right",
+        ncols=2,
+        frameon=False,
+    )
+    return figure
+
+
+def _bars(axis: Axes, rollout: Rollout, usd_per_hour: float | None) -> None:
+    axis.axvspan(rollout.gpus_from, rollout.first_token, color=_GPU_COLOUR, alpha=0.12, linewidth=0)
+    for row, step in enumerate(rollout.steps):
+        minutes = step.end - step.start
+        axis.barh(
+            row, minutes, left=step.start, color=_GPU_COLOUR if step.on_gpus else _CPU_COLOUR, height=0.7
+        )
+        axis.text(step.start + minutes / 2, row, f"{minutes:.0f}", ha="center", va="center", color="white")
+    axis.set_yticks(range(len(rollout.steps)), [step.name for step in rollout.steps])
+    axis.invert_yaxis()
+    axis.spines[["top", "right"]].set_visible(False)
+    paid = f"{rollout.paid_gpu_minutes:.0f} GPU-minutes paid"
+    if usd_per_hour is not None:
+        paid += f" ({(rollout.first_token - rollout.gpus_from) / 60 * usd_per_hour:.0f} USD)"
+    axis.set_title(
+        f"{rollout.name}: first token after {rollout.first_token:.0f} min, {paid}", loc="left", fontsize=10
+    )
