@@ -14,10 +14,12 @@ import yaml
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
 
+GRAPH_KIND = "DynamoGraphDeployment"
 _MANAGER = "dynamo-gpt-oss"
 _SET_MANAGER = "dynamo-gpt-oss-applyset"
 """The ApplySet's label is owned apart, or each ordered apply would drop it and show as a change."""
-_CLUSTER_SCOPED = {"Namespace"}
+STACK_LABEL = "dynamo-gpt-oss/stack"
+"""On every object of a stack from the moment it is made: the ApplySet knows only those of a finished `up`."""
 
 
 class Kubectl(Protocol):
@@ -28,6 +30,7 @@ class Kubectl(Protocol):
 
 Report = Callable[[str], None]
 Wait = Callable[[Mapping[str, Any]], None]
+End = Callable[[Sequence[Mapping[str, Any]]], object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +56,19 @@ class Changes:
         return f"{self.count} changes ({', '.join(said)}, {len(self.unchanged)} unchanged)"
 
 
-def apply(evaluation: Evaluation, namespace: str, kubectl: Kubectl, wait: Wait, report: Report) -> Changes:
+def apply(
+    evaluation: Evaluation, namespace: str, kubectl: Kubectl, *, wait: Wait, end: End, report: Report
+) -> Changes:
     """Put every object of the stack on the cluster, each after what it depends on is ready.
 
-    wait: returns when the object is ready, raises when it will not be. Raises the errors of kubectl and wait.
+    wait: returns when the object is ready, raises when it will not be. end: deletes objects and returns when they are
+    gone. Graphs that the stack no longer holds go first, because the new ones may need their GPUs. Raises the errors
+    of kubectl, wait and end.
     """
-    objects = [_opened(resource) for resource in manifests(evaluation)]
+    objects = [_opened(resource, evaluation.stack) for resource in manifests(evaluation)]
+    wanted = {label(obj) for obj in objects}
+    stale = [obj for obj in members(kubectl, evaluation, namespace) if label(obj) not in wanted]
+    end([obj for obj in stale if obj["kind"] == GRAPH_KIND])
     created, changed, unchanged = [], [], []
     for obj in objects:
         before = _live(kubectl, obj)
@@ -72,27 +82,32 @@ def apply(evaluation: Evaluation, namespace: str, kubectl: Kubectl, wait: Wait, 
         else:
             unchanged.append(label(obj))
         wait(after)
-    removed = _prune(kubectl, objects, namespace, evaluation.stack)
-    for gone in removed:
-        report(f"remove {gone}")
+    if stale or created or not _parent(kubectl, namespace, evaluation.stack):
+        _apply_set(kubectl, objects, namespace, evaluation.stack)
+    for obj in stale:
+        if obj["kind"] != GRAPH_KIND:
+            report(f"remove {label(obj)}")
     return Changes(
-        created=tuple(created), changed=tuple(changed), removed=tuple(removed), unchanged=tuple(unchanged)
+        created=tuple(created),
+        changed=tuple(changed),
+        removed=tuple(map(label, stale)),
+        unchanged=tuple(unchanged),
     )
 
 
-def members(kubectl: Kubectl, namespace: str, stack: str) -> list[dict[str, Any]]:
-    """The objects of the stack that are on the cluster, newest first; empty where the stack is not there."""
-    parent = _parent(kubectl, namespace, stack)
-    if parent is None:
-        return []
-    kinds = parent["metadata"]["annotations"].get("applyset.kubernetes.io/contains-group-kinds", "")
-    part_of = parent["metadata"]["labels"]["applyset.kubernetes.io/id"]
-    found: list[dict[str, Any]] = []
-    for kind in filter(None, kinds.split(",")):
-        selector = f"--selector=applyset.kubernetes.io/part-of={part_of}"
+def members(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[dict[str, Any]]:
+    """The objects of the stack that are on the cluster, newest first, also those of an `up` that broke off."""
+    parent = _parent(kubectl, namespace, evaluation.stack)
+    annotations = parent["metadata"]["annotations"] if parent else {}
+    kinds = set(filter(None, annotations.get("applyset.kubernetes.io/contains-group-kinds", "").split(",")))
+    kinds |= {address(resource.inputs)[0] for resource in manifests(evaluation)}
+    selector = f"--selector={STACK_LABEL}={evaluation.stack}"
+    found: dict[str, dict[str, Any]] = {}
+    for kind in sorted(kinds):
         listed = kubectl("get", kind, "--all-namespaces", selector, "--ignore-not-found", "--output=json")
-        found += json.loads(listed)["items"] if listed else []
-    return sorted(found, key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
+        for obj in json.loads(listed)["items"] if listed else []:
+            found[obj["metadata"]["uid"]] = obj
+    return sorted(found.values(), key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
 
 
 def label(obj: Mapping[str, Any]) -> str:
@@ -113,9 +128,10 @@ def address(obj: Mapping[str, Any]) -> list[str]:
     return [kind, obj["metadata"]["name"], *([f"--namespace={namespace}"] if namespace else [])]
 
 
-def _opened(resource: Resource) -> dict[str, Any]:
+def _opened(resource: Resource, stack: str) -> dict[str, Any]:
     opened: dict[str, Any] = _open(resource.inputs)
-    return opened
+    metadata = opened["metadata"]
+    return opened | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {STACK_LABEL: stack}}}
 
 
 def _open(value: Any) -> Any:
@@ -150,20 +166,10 @@ def _would_replace(kubectl: Kubectl, job: Mapping[str, Any]) -> bool:
     return False
 
 
-def _prune(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace: str, stack: str) -> list[str]:
-    before = {label(obj) for obj in members(kubectl, namespace, stack)}
-    wanted = {label(obj) for obj in objects}
-    if before == wanted:
-        return []
-    _server_side(
-        kubectl,
-        objects,
-        _SET_MANAGER,
-        "--prune",
-        f"--applyset=secrets/{applyset(stack)}",
-        f"--namespace={namespace}",
-    )
-    return sorted(before - wanted)
+def _apply_set(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace: str, stack: str) -> None:
+    """Make the objects the stack's ApplySet; kubectl deletes what was in it and no longer is."""
+    parent = (f"--applyset=secrets/{applyset(stack)}", f"--namespace={namespace}")
+    _server_side(kubectl, objects, _SET_MANAGER, "--prune", *parent)
 
 
 def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager: str, *options: str) -> str:

@@ -13,7 +13,7 @@ from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from ops import automation, preflight, teardown
-from ops.apply import Kubectl, Report, apply, members
+from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
@@ -24,8 +24,7 @@ from stacks.settings import Settings
 from targets.releases import graph_api_version
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
-STACK_LABEL = "dynamo-gpt-oss/stack"
-"""On the simulated nodes that a stack brings to the embedded cluster."""
+TEARDOWN_TIMEOUT_SECONDS = 120.0
 SIMULATED = (
     "Simulated: nodes, GPUs, the weights' download, the Dynamo operator, and the engines (scripted text at a made-up "
     "pace). Real: API server, scheduler and controllers, Dynamo's frontend, router and workers' runtime, and the "
@@ -94,12 +93,15 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
         waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
-        changes = apply(evaluation, stack.namespace, kubectl, waiter, report)
+        end = partial(teardown.tear_down, kubectl=kubectl, report=report, timeout=TEARDOWN_TIMEOUT_SECONDS)
+        changes = apply(evaluation, stack.namespace, kubectl, wait=waiter, end=end, report=report)
     report(f"{stack.name}: {changes}")
     return {**masked_outputs(evaluation), **_live_endpoints(evaluation, stack, state)}
 
 
-def down(stack: Stack, report: Report, *, timeout: float = 120.0, state: Path = STATE) -> None:
+def down(
+    stack: Stack, report: Report, *, timeout: float = TEARDOWN_TIMEOUT_SECONDS, state: Path = STATE
+) -> None:
     """Take the stack down, in order, and the embedded cluster with its last stack. Raises as `up` does."""
     if not stack.embedded:
         _require_pulumi(stack)
@@ -132,7 +134,7 @@ def status(stack: Stack, *, state: Path = STATE) -> list[str]:
     if not cluster.is_running(state):
         return ["the embedded cluster is not running: start it with `make up`"]
     kubectl = partial(_kubectl, state)
-    there = members(kubectl, stack.namespace, stack.name)
+    there = members(kubectl, evaluate(PROJECT, stack.file), stack.namespace)
     if not there:
         return [f"{stack.name} is not deployed"]
     lines = [_object_line(obj) for obj in reversed(there)]
@@ -182,7 +184,7 @@ def _start_data_plane(report: Report, state: Path) -> None:
 def _live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:
     if not dynamo.available():
         return {}
-    graphs = [r.name for r in manifests(evaluation) if r.inputs["kind"] == "DynamoGraphDeployment"]
+    graphs = [r.name for r in manifests(evaluation) if r.inputs["kind"] == GRAPH_KIND]
     return {
         f"liveEndpoint.{graph}" if len(graphs) > 1 else "liveEndpoint": dataplane.endpoint(
             state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS
@@ -205,17 +207,17 @@ def _own_nodes(stack: Stack) -> list[dict[str, Any]]:
 
 
 def _in_teardown_order(evaluation: Evaluation, stack: Stack, kubectl: Kubectl) -> list[dict[str, Any]]:
-    """Last made first, then what earlier versions of the stack left, then the set's Secret, then the namespace."""
+    """What earlier versions of the stack left, then last made first, then the ApplySet's Secret."""
     made = [dict(resource.inputs) for resource in reversed(manifests(evaluation))]
-    namespaces = [obj for obj in made if obj["kind"] == "Namespace"]
-    known = {(obj["kind"], obj["metadata"]["name"]) for obj in made}
-    left = [
-        obj
-        for obj in members(kubectl, stack.namespace, stack.name)
-        if (obj["kind"], obj["metadata"]["name"]) not in known
-    ]
+    known = {label(obj) for obj in made}
+    left = [obj for obj in members(kubectl, evaluation, stack.namespace) if label(obj) not in known]
     parent = teardown.applyset_secret(stack.name, stack.namespace)
-    return [*(obj for obj in made if obj["kind"] != "Namespace"), *left, parent, *namespaces]
+    return sorted([*left, *made, parent], key=_teardown_rank)
+
+
+def _teardown_rank(obj: Mapping[str, Any]) -> int:
+    """Graphs first, for they hold GPUs and mount the rest; the namespace last. The order within a rank is kept."""
+    return {GRAPH_KIND: 0, "Namespace": 2}.get(str(obj["kind"]), 1)
 
 
 def _stacks_left(kubectl: Kubectl) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from graphs.placement import GRAPH_LABEL
-from ops.apply import Kubectl, Report, address, applyset, label
+from ops.apply import GRAPH_KIND, Kubectl, Report, address, applyset, label
 from ops.wait import POLL_SECONDS, NotReadyError
 
 
@@ -51,7 +51,7 @@ def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
 def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The object and, for a graph, its pods, as far as they are still there."""
     left = [found] if (found := _get(kubectl, obj)) else []
-    if obj["kind"] == "DynamoGraphDeployment":
+    if obj["kind"] == GRAPH_KIND:
         selector = f"--selector={GRAPH_LABEL}={obj['metadata']['name']}"
         pods = kubectl(
             "get", "pods", f"--namespace={obj['metadata']['namespace']}", selector, "--output=json"
