@@ -7,17 +7,19 @@ import pulumi_kubernetes as kubernetes
 
 from graphs import model_cache
 from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
+from targets.plan import Weights
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelCacheArgs:
-    """size: Kubernetes quantity. storage_class: None for the cluster's default. image: what the Job runs in.
+    """weights: the models to download. size: Kubernetes quantity. storage_class: None for the cluster's default.
 
-    archs: CPU architectures that the image holds. token_secret: name of the Secret with the Hugging Face token.
-    volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim after the stack.
+    image: what the Job runs in. archs: CPU architectures that it holds. token_secret: name of the Secret with the
+    Hugging Face token. volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim after the stack.
     """
 
     namespace: str
+    weights: tuple[Weights, ...]
     size: str
     storage_class: str | None
     image: str
@@ -65,6 +67,7 @@ class ModelCache(pulumi.ComponentResource):
         )
         job = model_cache.download_job(
             args.namespace,
+            weights=args.weights,
             image=args.image,
             archs=args.archs,
             token_secret=args.token_secret,

@@ -1,5 +1,8 @@
 """The shared cache of weights: its claim and the Job that fills it. Pure."""
 
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
@@ -13,7 +16,7 @@ from graphs.names import (
 )  # fmt: skip
 from graphs.placement import ARCH_LABEL
 from graphs.security import USER, container_security, pod_security
-from targets.catalogue import MODEL_ID, MODEL_REVISION
+from targets.plan import Weights
 
 _SCRIPT = "download_model.py"
 _SCRIPT_PATH = "/opt/dynamo-gpt-oss"
@@ -52,13 +55,14 @@ def script_config_map(namespace: str) -> dict[str, Any]:
 def download_job(
     namespace: str,
     *,
+    weights: Sequence[Weights],
     image: str,
     archs: tuple[str, ...],
     token_secret: str | None,
     pull_secret: str | None,
     own_root: bool = False,
 ) -> dict[str, Any]:
-    """The Job that downloads the pinned revision, checks every file's size and leaves a done marker.
+    """The Job that downloads the weights, checks every file's size and leaves a done marker for each model.
 
     token_secret: name of the Secret with the Hugging Face token, mounted as a file so that no environment shows it.
     own_root: give the volume's root to the pods' user first, for file systems whose CSI driver does not (FSx).
@@ -71,8 +75,8 @@ def download_job(
         {"name": CACHE_CLAIM, "mountPath": CACHE_PATH},
         {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
     ]
-    env = {"HF_HOME": CACHE_PATH, "MODEL_ID": MODEL_ID, "MODEL_REVISION": MODEL_REVISION}
-    env["VOCABULARY_PATH"] = VOCABULARY_PATH
+    models = json.dumps([asdict(each) for each in weights], sort_keys=True)
+    env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH}
     if token_secret:
         volumes.append({"name": "token", "secret": {"secretName": token_secret, "defaultMode": 0o440}})
         mounts.append({"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True})

@@ -13,7 +13,7 @@ from components.platform import DynamoPlatform, DynamoPlatformArgs
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
 from stacks.settings import Settings
 from targets.catalogue import MODEL_ID
-from targets.plan import GraphPlan
+from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
 
 
@@ -32,7 +32,7 @@ def build(settings: Settings) -> dict[str, Any]:
         on_cluster,
     )
     secret = _token_secret(settings, on_cluster)
-    cache = _model_cache(settings, plan, cluster, secret)
+    cache = _model_cache(settings, plans, cluster, secret)
     before_graphs = pulumi.ResourceOptions(
         providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache]
     )
@@ -74,12 +74,17 @@ def _token_secret(settings: Settings, on_cluster: pulumi.ResourceOptions) -> Hug
 
 
 def _model_cache(
-    settings: Settings, plan: GraphPlan, cluster: ExistingCluster, secret: HuggingFaceSecret | None
+    settings: Settings,
+    plans: Sequence[GraphPlan],
+    cluster: ExistingCluster,
+    secret: HuggingFaceSecret | None,
 ) -> ModelCache:
+    plan = plans[0]
     return ModelCache(
         "model-cache",
         ModelCacheArgs(
             namespace=settings.cluster.namespace,
+            weights=all_weights(plans),
             size=settings.cache.size,
             storage_class=settings.cache.storage_class,
             image=plan.image,

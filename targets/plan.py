@@ -1,5 +1,6 @@
 """A target with a user's knobs and pool applied: everything that graphs/ needs to render one graph. Pure."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, Engine, Role, Target, Worker
@@ -132,6 +133,12 @@ def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph"
         pool=pool,
         transport=transport,
     )
+
+
+def all_weights(plans: Iterable[GraphPlan]) -> tuple[Weights, ...]:
+    """What the graphs' pods read together, each model once; whole where one graph needs it whole."""
+    found = dict.fromkeys(weights for plan in plans for weights in plan.weights)
+    return tuple(w for w in found if not (w.tokenizer_only and replace(w, tokenizer_only=False) in found))
 
 
 def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
