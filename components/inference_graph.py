@@ -8,6 +8,7 @@ import pulumi_kubernetes as kubernetes
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.names import HTTP_PORT, MANAGED_BY, engine_config_map, frontend_service
+from graphs.topology import TOPOLOGY_ANNOTATION, topology
 from targets.plan import GraphPlan
 
 READY_TIMEOUT_SECONDS = 90 * 60
@@ -35,7 +36,7 @@ class InferenceGraph(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:InferenceGraph", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         needed = [*self._engine_files(args, child), *self._compute_domain(args, child)]
-        graph = self._graph(args, needed)
+        graph = self._graph(name, args, needed)
         service = frontend_service(args.plan.name)
         self.name = graph.urn.apply(lambda _: args.plan.name)
         self.endpoint = self.name.apply(lambda _: f"http://{service}.{args.namespace}.svc:{HTTP_PORT}")
@@ -73,19 +74,26 @@ class InferenceGraph(pulumi.ComponentResource):
         ]
 
     def _graph(
-        self, args: InferenceGraphArgs, needed: list[pulumi.Resource]
+        self, name: str, args: InferenceGraphArgs, needed: list[pulumi.Resource]
     ) -> kubernetes.apiextensions.CustomResource:
         manifest = graph_deployment(args.plan, args.namespace)
         manifest["metadata"]["annotations"] = {
+            TOPOLOGY_ANNOTATION: topology(manifest),
             # Without it the update ends as soon as the object is stored, ready or not.
             "pulumi.com/waitFor": "condition=Ready",
             "pulumi.com/timeoutSeconds": str(READY_TIMEOUT_SECONDS),
         }
         return kubernetes.apiextensions.CustomResource(
-            args.plan.name,
+            name,
             api_version=manifest["apiVersion"],
             kind=manifest["kind"],
             metadata=manifest["metadata"],
             spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=needed,
+                # A successor needs the GPUs that its predecessor holds.
+                delete_before_replace=True,
+                replace_on_changes=[f'metadata.annotations["{TOPOLOGY_ANNOTATION}"]'],
+            ),
         )

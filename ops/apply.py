@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import yaml
 
+from graphs.topology import TOPOLOGY_ANNOTATION
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
 
@@ -62,13 +63,20 @@ def apply(
     """Put every object of the stack on the cluster, each after what it depends on is ready.
 
     wait: returns when the object is ready, raises when it will not be. end: deletes objects and returns when they are
-    gone. Graphs that the stack no longer holds go first, because the new ones may need their GPUs. Raises the errors
-    of kubectl, wait and end.
+    gone. Graphs that the stack no longer holds, or holds in a shape that the operator does not change, go first: the
+    new ones may need their GPUs. Raises the errors of kubectl, wait and end.
     """
     objects = [_opened(resource, evaluation.stack) for resource in manifests(evaluation)]
-    wanted = {label(obj) for obj in objects}
-    stale = [obj for obj in members(kubectl, evaluation, namespace) if label(obj) not in wanted]
-    end([obj for obj in stale if obj["kind"] == GRAPH_KIND])
+    wanted = {label(obj): obj for obj in objects}
+    there = members(kubectl, evaluation, namespace)
+    stale = [obj for obj in there if label(obj) not in wanted]
+    end(
+        [
+            obj
+            for obj in there
+            if obj["kind"] == GRAPH_KIND and _topology(obj) != _topology(wanted.get(label(obj)))
+        ]
+    )
     created, changed, unchanged = [], [], []
     for obj in objects:
         before = _live(kubectl, obj)
@@ -126,6 +134,10 @@ def address(obj: Mapping[str, Any]) -> list[str]:
     kind = f"{obj['kind']}.{group}" if group and group != "apps" else str(obj["kind"])
     namespace = obj["metadata"].get("namespace")
     return [kind, obj["metadata"]["name"], *([f"--namespace={namespace}"] if namespace else [])]
+
+
+def _topology(graph: Mapping[str, Any] | None) -> str | None:
+    return graph and graph["metadata"].get("annotations", {}).get(TOPOLOGY_ANNOTATION)
 
 
 def _opened(resource: Resource, stack: str) -> dict[str, Any]:

@@ -103,6 +103,21 @@ def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
     assert [obj["metadata"]["name"] for obj in objects(state, "dynamographdeployments")] == ["other"]
 
 
+def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> None:
+    file = dev(graph={"name": "other"}).file
+    file = replace(file, config={**file.config, f"{PREFIX}:target": "trtllm-disagg-8k"})
+    same_shape = deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=False)
+    before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
+    up(same_shape, state)
+    assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
+    config = {**file.config, f"{PREFIX}:target": "vllm-disagg-h100"}
+    other_engine = replace(same_shape, file=replace(file, config=config))
+    up(other_engine, state)
+    graph = objects(state, "dynamographdeployments")[0]
+    assert graph["metadata"]["uid"] != before
+    assert graph["spec"]["backendFramework"] == "vllm"
+
+
 def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> None:
     crowded = dev(graph={"name": "other", "decode": {"replicas": 2}}, pool={"nodes": 2})
     with pytest.raises(OpsError) as error:
