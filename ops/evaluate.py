@@ -66,7 +66,7 @@ class _NoMocks(mocks.Mocks):
         raise NotImplementedError("the recorder registers resources")
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
-        return {}, None
+        return {}, []
 
 
 class Recorder(mocks.MockMonitor):

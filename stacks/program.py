@@ -1,30 +1,39 @@
 """The program: the only place that wires components together."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
+from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
-from stacks.settings import Settings
+from stacks.cost import hourly
+from stacks.sections.cluster import AwsCluster, StackCluster
+from stacks.settings import PROJECT, Settings
 from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
+
+if TYPE_CHECKING:
+    from components.gpu_node_pool import GpuNodePool
+    from stacks.wiring_eks import Eks
 
 
 def build(settings: Settings) -> dict[str, Any]:
     """Declare every resource of the stack and return its outputs.
 
-    Order: namespace → secret and claim → download → graph, with the platform before the graph.
+    Order: cluster → namespace → secret and claim → download → GPU nodes → graph, with the platform before GPU nodes.
     """
     plans = settings.plans()
     plan = plans[0]
-    cluster = _cluster(settings)
+    eks = _eks(settings)
+    cluster: Cluster = _cluster(settings) if eks is None else eks.cluster
     on_cluster = pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=cluster.ready)
     platform = DynamoPlatform(
         "dynamo-platform",
@@ -33,20 +42,36 @@ def build(settings: Settings) -> dict[str, Any]:
     )
     secret = _token_secret(settings, on_cluster)
     cache = _model_cache(settings, plans, cluster, secret)
+    pool, nodes = _gpu_nodes(settings, eks, [platform, cache])
     before_graphs = pulumi.ResourceOptions(
-        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache]
+        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache, *nodes]
     )
     graphs = [
         InferenceGraph(
-            each.name, InferenceGraphArgs(plan=each, namespace=settings.cluster.namespace), before_graphs
+            # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.
+            "graph" if each is plan else each.name,
+            InferenceGraphArgs(plan=each, namespace=settings.cluster.namespace),
+            before_graphs,
         )
         for each in plans
+        if settings.graphs_run()
     ]
-    return _outputs(settings, plans, graphs)
+    return (_outputs(settings, plans, graphs) if graphs else {}) | _eks_outputs(settings, eks, pool)
 
 
-def _cluster(settings: Settings) -> ExistingCluster:
+def _cluster(settings: Settings) -> Cluster:
     said = settings.cluster
+    if isinstance(said, StackCluster):
+        return ReferencedCluster(
+            "cluster",
+            ReferencedClusterArgs(
+                stack=said.stack,
+                namespace=said.namespace,
+                create_namespace=said.create_namespace,
+                retain=settings.cache.retain,
+            ),
+        )
+    assert not isinstance(said, AwsCluster), "the caller makes those"
     return ExistingCluster(
         "cluster",
         ExistingClusterArgs(
@@ -54,8 +79,30 @@ def _cluster(settings: Settings) -> ExistingCluster:
             context=said.context,
             namespace=said.namespace,
             create_namespace=said.create_namespace,
+            retain=settings.cache.retain,
         ),
     )
+
+
+def _eks(settings: Settings) -> "Eks | None":
+    if not isinstance(settings.cluster, AwsCluster):
+        return None
+    from stacks import wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
+
+    return wiring_eks.eks(settings, PROJECT, pulumi.get_stack())
+
+
+def _gpu_nodes(
+    settings: Settings, eks: "Eks | None", before_paying: Sequence[pulumi.Resource]
+) -> tuple["GpuNodePool | None", list[pulumi.Resource]]:
+    """The GPU pool, and everything that graphs wait for."""
+    if eks is None:
+        return None, []
+    from stacks import wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
+
+    enablement = wiring_eks.gpu_enablement(settings, eks)
+    pool = wiring_eks.gpu_pool(settings, eks, [*before_paying, *enablement])
+    return pool, [*enablement, *([pool] if pool else [])]
 
 
 def _token_secret(settings: Settings, on_cluster: pulumi.ResourceOptions) -> HuggingFaceSecret | None:
@@ -76,7 +123,7 @@ def _token_secret(settings: Settings, on_cluster: pulumi.ResourceOptions) -> Hug
 def _model_cache(
     settings: Settings,
     plans: Sequence[GraphPlan],
-    cluster: ExistingCluster,
+    cluster: Cluster,
     secret: HuggingFaceSecret | None,
 ) -> ModelCache:
     plan = plans[0]
@@ -115,4 +162,22 @@ def _outputs(
         "target": plan.target.name,
         "gpus": {gpu.value: sum(each.gpus for each in plans)} if gpu else {},
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
+    }
+
+
+def _eks_outputs(settings: Settings, eks: "Eks | None", pool: "GpuNodePool | None") -> dict[str, Any]:
+    cost = hourly(settings)
+    if eks is None or cost is None:
+        return {}
+    return {
+        "cluster": eks.cluster.name,
+        "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
+        "costPerHour": {
+            "currency": "USD",
+            "parts": {name: "unknown" if usd is None else usd for name, usd in cost.parts.items()},
+            "known": cost.known_usd_per_hour,
+            "total": "unknown" if cost.usd_per_hour is None else cost.usd_per_hour,
+            "basis": cost.basis,
+        },
+        **({"capacityBlock": pool.window} if pool is not None and pool.window is not None else {}),
     }

@@ -5,16 +5,20 @@ import json
 import math
 import types
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
-from stacks.sections.cluster import ExistingCluster
+from stacks.sections.cluster import CLUSTER_KINDS, AwsCluster, ClusterSettings, NewEksCluster
 from stacks.sections.hugging_face import HuggingFaceSettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
+from stacks.sections.tags import TagSettings
+from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_platform, check_together
 from targets.hardware import INSTANCE_TYPES
@@ -37,10 +41,14 @@ class Settings(Strict):
 
     target: Annotated[str, AfterValidator(target_named)]
     """Published system to serve."""
-    cluster: ExistingCluster
+    cluster: ClusterSettings
     """Where it runs."""
     pool: PoolSettings = PoolSettings()
     """GPU nodes it runs on."""
+    tags: TagSettings = TagSettings()
+    """Tags of its AWS resources."""
+    prices: Mapping[str, Annotated[float, Field(ge=0)]] = {}
+    """USD per hour by instance type or part, over the list prices (for a Capacity Block: what it was bought for)."""
     platform: PlatformSettings = PlatformSettings()
     """Dynamo operator."""
     cache: CacheSettings = CacheSettings()
@@ -51,6 +59,8 @@ class Settings(Strict):
     """The graph and its knobs."""
     graphs: tuple[FurtherGraph, ...] = ()
     """Graphs beside it, in the same namespace and on the same pool."""
+    benchmark: BenchmarkSettings = BenchmarkSettings()
+    """The load that the main graph is measured with."""
 
     def published(self) -> Target:
         """The target's data."""
@@ -59,6 +69,18 @@ class Settings(Strict):
     def gpu_pool(self) -> Pool:
         """The pool, with what is not said taken from the target."""
         return _pool(self.published(), self.pool)
+
+    def pool_zones(self) -> tuple[str, ...]:
+        """Zones that GPU nodes may be in; none on a cluster that has its nodes already."""
+        if not isinstance(self.cluster, AwsCluster):
+            return ()
+        if self.pool.zones or self.pool.capacity.kind.prepaid:
+            return self.pool.zones
+        return self.cluster.zone_names if self.gpu_pool().nodes == 1 else self.cluster.zone_names[:1]
+
+    def graphs_run(self) -> bool:
+        """Whether graphs are deployed: not onto a pool that has no nodes."""
+        return self.pool.runs or not isinstance(self.cluster, AwsCluster)
 
     def plan(self) -> GraphPlan:
         """The main graph, resolved and checked with the others. Raises Refusal."""
@@ -114,6 +136,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     try:
         settings = Settings.model_validate(values)
         settings.plan()
+        _check_capacity(settings)
     except ValidationError as invalid:
         raise ConfigError("\n".join(_sentences(invalid))) from None
     except Refusal as refusal:
@@ -126,15 +149,37 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     return settings
 
 
+def _check_capacity(settings: Settings) -> None:
+    """Raise Refusal for GPU nodes that cannot be bought as asked, on a cluster that the stack buys them for."""
+    cluster, pool = settings.cluster, settings.gpu_pool()
+    if not isinstance(cluster, AwsCluster) or not pool.instance.gpus:
+        return
+    check_pool(
+        PoolRequest(
+            instance=pool.instance,
+            nodes=pool.nodes,
+            capacity=settings.pool.capacity,
+            region=cluster.region,
+            zones=settings.pool_zones(),
+            subnet_zones=cluster.subnet_zones,
+            kubernetes=cluster.version if isinstance(cluster, NewEksCluster) else None,
+        )
+    )
+
+
 def _pool(target: Target, pool: PoolSettings) -> Pool:
     gpu = target.gpus[0] if target.gpus else None
     name = pool.instance_type or next(
         i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4)
     )
     instance = INSTANCE_TYPES[name]
+    if pool.efa_devices:
+        instance = replace(instance, efa_devices=pool.efa_devices)
     # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
     published = sum(worker.replicas * worker.gpus for worker in target.workers)
-    return Pool(instance=instance, nodes=pool.nodes or max(1, math.ceil(published / max(instance.gpus, 1))))
+    nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
+    nodes = ULTRASERVERS.get(pool.capacity.ultraserver or "", nodes)
+    return Pool(instance=instance, nodes=pool.nodes or nodes)
 
 
 def _value(key: str, text: str) -> Any:
@@ -149,7 +194,7 @@ def _value(key: str, text: str) -> Any:
 def _sentences(invalid: ValidationError) -> Iterator[str]:
     for error in invalid.errors():
         path = [str(part) for part in error["loc"]]
-        key, given = f"{PROJECT}:{_dotted(error['loc'])}", _shown(path, error["input"])
+        key, given = f"{PROJECT}:{_dotted(_without_kind(error['loc']))}", _shown(path, error["input"])
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
@@ -159,6 +204,10 @@ def _sentences(invalid: ValidationError) -> Iterator[str]:
                 yield f"{key}: unknown key, given {given}{hint}; known keys: {', '.join(known)}"
             case "missing":
                 yield f"{key}: missing; {_description(path)}"
+            case "union_tag_not_found":
+                yield f"{key}.kind: missing; choose one of {', '.join(CLUSTER_KINDS)}"
+            case "union_tag_invalid":
+                yield f"{key}.kind: {context['tag']!r} is not allowed; choose one of {', '.join(CLUSTER_KINDS)}"
             case "literal_error":
                 yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
             case "model_type" | "model_attributes_type" | "dict_type":
@@ -167,6 +216,13 @@ def _sentences(invalid: ValidationError) -> Iterator[str]:
                 yield f"{key}: {given}: {context['error']}"
             case _:
                 yield f"{key}: {given}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _without_kind(path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """pydantic puts the kind of a cluster between `cluster` and its key; in the stack file nothing is there."""
+    return (
+        (path[0], *path[2:]) if path[0] == "cluster" and len(path) > 1 and path[1] in CLUSTER_KINDS else path
+    )
 
 
 def _dotted(path: Iterable[int | str]) -> str:
@@ -181,7 +237,12 @@ def _shown(path: list[str], given: Any) -> str:
 
 
 def _known_keys(path: list[str]) -> list[str]:
-    model: Any = Settings
+    if path[:1] == ["cluster"] and len(path) > 1:
+        return _aliases(CLUSTER_KINDS[path[1]], path[2:])
+    return _aliases(Settings, path)
+
+
+def _aliases(model: Any, path: list[str]) -> list[str]:
     for part in path:
         by_alias = {field.alias: field for field in model.model_fields.values()}
         if part in by_alias:

@@ -1,12 +1,49 @@
 """`cluster`: where the stack runs."""
 
-from typing import Literal
+import ipaddress
+from collections.abc import Mapping
+from typing import Annotated, Literal
 
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
+
+from stacks import versions
+from targets.capacity import Region, Zone, is_local_zone, region_of
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
+EksName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
+SubnetId = Annotated[str, StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$")]
+_OLDEST = (1, 33)
+"""Oldest Kubernetes whose GPU AMI has the kernel and driver that the images' CUDA 13 needs."""
 
-class ExistingCluster(Strict):
+
+def _kubernetes(text: str) -> str:
+    if tuple(map(int, text.split("."))) < _OLDEST:
+        raise ValueError(f"the oldest that works is {'.'.join(map(str, _OLDEST))}")
+    return text
+
+
+def _vpc_range(text: str) -> str:
+    network = ipaddress.IPv4Network(text)
+    if not network.is_private or not 16 <= network.prefixlen <= 18:
+        raise ValueError("choose a private IPv4 range from /16 to /18")
+    return text
+
+
+def _caller_range(text: str) -> str:
+    if ipaddress.IPv4Network(text).prefixlen == 0:
+        raise ValueError("opens the control plane to the whole internet; name the ranges that need it")
+    return text
+
+
+class _Cluster(Strict):
+    namespace: ObjectName = "dynamo"
+    """Namespace of everything that this stack puts on the cluster."""
+    create_namespace: bool = True
+    """Whether the stack makes the namespace, and deletes it with itself."""
+
+
+class ExistingCluster(_Cluster):
     """A cluster that is there, reached through a kubeconfig."""
 
     kind: Literal["existing"]
@@ -14,7 +51,109 @@ class ExistingCluster(Strict):
     """Path of the kubeconfig, relative to the project; kubectl's own default where nothing is said."""
     context: str | None = None
     """Context in the kubeconfig; its current one where nothing is said."""
-    namespace: ObjectName = "dynamo"
-    """Namespace of everything that this stack puts on the cluster."""
-    create_namespace: bool = True
-    """Whether the stack makes the namespace, and deletes it with itself."""
+
+
+class StackCluster(_Cluster):
+    """A cluster that another stack made or describes, with its GPU nodes."""
+
+    kind: Literal["stack"]
+    stack: Annotated[str, StringConstraints(pattern=r"^[^/]+/[^/]+/[^/]+$")]
+    """The other stack, as `organization/project/stack`; its output `kubeconfig` is used."""
+
+
+class ExistingVpc(Strict):
+    """A VPC that is there, with a way out for its private subnets."""
+
+    vpc_id: Annotated[str, StringConstraints(pattern=r"^vpc-[0-9a-f]{8,17}$")]
+    private_subnets: Mapping[Zone, SubnetId] = Field(min_length=2)
+    """One private subnet for each zone."""
+
+
+class _Aws(_Cluster):
+    region: Region
+    """AWS region."""
+
+
+class NewEksCluster(_Aws):
+    """An EKS cluster of the stack's own."""
+
+    kind: Literal["eks"]
+    name: EksName | None = None
+    """Name of the cluster; `dynamo-<stack>` where nothing is said."""
+    version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = (
+        versions.KUBERNETES
+    )
+    """Kubernetes version."""
+    zones: tuple[Zone, ...] = ()
+    """Availability Zones of control plane and CPU nodes, two or more; the region's a, b and c where nothing is said."""
+    cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
+    """Address range of the VPC that the stack makes."""
+    vpc: ExistingVpc | None = None
+    """A VPC that is there, instead of one of the stack's own."""
+    public_access_from: tuple[Annotated[str, AfterValidator(_caller_range)], ...] = ()
+    """IPv4 ranges that may reach the control plane from the internet; from inside the VPC only where none is said."""
+    admins: tuple[
+        Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/.+$")], ...
+    ] = ()
+    """IAM roles or users that administer the cluster, besides the one that deploys it."""
+    cpu_nodes: int = Field(default=2, ge=1, le=20)
+    """Nodes without GPUs, for the platform, frontends and the download."""
+    log_retention_days: Literal[1, 7, 30, 90, 365] = 30
+    """How long control-plane logs are kept."""
+
+    @property
+    def zone_names(self) -> tuple[str, ...]:
+        """The control plane's zones."""
+        if self.vpc is not None:
+            return tuple(sorted(zone for zone in self.vpc.private_subnets if not is_local_zone(zone)))
+        return self.zones or tuple(f"{self.region}{letter}" for letter in "abc")
+
+    @property
+    def subnet_zones(self) -> tuple[str, ...] | None:
+        """Zones that nodes can be in; None for any, as the stack makes the subnets."""
+        return None if self.vpc is None else tuple(sorted(self.vpc.private_subnets))
+
+    @model_validator(mode="after")
+    def _zones(self) -> "NewEksCluster":
+        if self.zones and self.vpc is not None:
+            raise ValueError("zones and vpc exclude each other; the VPC's private subnets say the zones")
+        zones = self.zone_names
+        for zone in zones:
+            if region_of(zone) != self.region or is_local_zone(zone):
+                raise ValueError(f"zone {zone} is no Availability Zone of region {self.region}")
+        if len(set(zones)) < max(2, len(zones)):
+            raise ValueError(f"zones [{', '.join(zones)}]; EKS needs two or more different ones")
+        return self
+
+
+class ExistingEksCluster(_Aws):
+    """An EKS cluster that is there; the stack adds its GPU pool."""
+
+    kind: Literal["existing-eks"]
+    name: EksName
+    """Name of the cluster."""
+    subnets: Mapping[Zone, SubnetId] = Field(min_length=1)
+    """Private subnets for GPU nodes, one for each zone."""
+
+    @property
+    def zone_names(self) -> tuple[str, ...]:
+        """Zones that have a subnet."""
+        return tuple(sorted(self.subnets))
+
+    @property
+    def subnet_zones(self) -> tuple[str, ...]:
+        """Zones that nodes can be in."""
+        return self.zone_names
+
+
+AwsCluster = NewEksCluster | ExistingEksCluster
+ClusterSettings = Annotated[
+    ExistingCluster | NewEksCluster | ExistingEksCluster | StackCluster, Field(discriminator="kind")
+]
+
+CLUSTER_KINDS: dict[str, type[Strict]] = {
+    "existing": ExistingCluster,
+    "eks": NewEksCluster,
+    "existing-eks": ExistingEksCluster,
+    "stack": StackCluster,
+}

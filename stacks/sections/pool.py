@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from targets.capacity import CapacityKind, CapacityKnobs, Zone
 from targets.hardware import INSTANCE_TYPES
 from targets.strict import Strict
 
@@ -15,9 +16,26 @@ def _instance_type(name: str) -> str:
 
 
 class PoolSettings(Strict):
-    """The GPU nodes."""
+    """The GPU nodes. On a cluster of kind `existing` or `stack` they are there already, and only described here."""
 
     instance_type: Annotated[str, AfterValidator(_instance_type)] | None = None
     """EC2 instance type, or the one that an existing cluster's nodes are like; the target's where nothing is said."""
     nodes: int | None = Field(default=None, ge=1, le=64)
-    """GPU nodes; as many as the published graph needs where nothing is said."""
+    """GPU nodes; as many as the published graph needs where nothing is said, or as the UltraServer has."""
+    efa_devices: int | None = Field(default=None, ge=1, le=32)
+    """EFA devices a node, where the instance type leaves a choice (p6e-gb200: 4 × 400 Gbps or 8 × 200)."""
+    capacity: CapacityKnobs = CapacityKnobs()
+    """How the instances are bought."""
+    zones: tuple[Zone, ...] = ()
+    """Zones the nodes may be in; for a reservation its zone. The cluster's, or for several nodes the first of those,
+    where nothing is said."""
+    active: bool | None = None
+    """Whether nodes run. Off, the pool has size 0 and no graph is deployed: for the days before a Capacity Block starts
+    (there the default), and before node upgrades of a block, which EKS does only at size 0."""
+    enablement: bool = True
+    """Whether the stack installs GPU operator, EFA device plugin and, for GB200, the DRA driver."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether nodes run."""
+        return self.capacity.kind is not CapacityKind.CAPACITY_BLOCK if self.active is None else self.active

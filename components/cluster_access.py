@@ -1,0 +1,51 @@
+"""What every kind of cluster needs: a provider, and the namespace that the stack works in."""
+
+from typing import Protocol
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs.names import MANAGED_BY, RETAINED
+
+
+class Cluster(Protocol):
+    """Any kind of cluster, to those who only put objects onto it. ready: what must be there before anything is."""
+
+    provider: kubernetes.Provider
+    ready: list[pulumi.Resource]
+
+
+def provider(
+    parent: pulumi.Resource,
+    *,
+    kubeconfig: pulumi.Input[str] | None,
+    context: str | None = None,
+    retain: bool = False,
+) -> kubernetes.Provider:
+    """The provider of the stack's cluster. retain: take over what an earlier stack left for this one."""
+    return kubernetes.Provider(
+        "cluster",
+        kubeconfig=kubeconfig,
+        context=context,
+        # In place: a new token or engine file must not take the old object away first.
+        enable_secret_mutable=True,
+        enable_config_map_mutable=True,
+        upsert_existing_objects=retain,
+        opts=pulumi.ResourceOptions(parent=parent),
+    )
+
+
+def namespace(
+    parent: pulumi.Resource,
+    name: str,
+    by: kubernetes.Provider,
+    *,
+    retain: bool = False,
+    after: list[pulumi.Resource] | None = None,
+) -> kubernetes.core.v1.Namespace:
+    """The namespace. retain: it outlives the stack with what is kept in it."""
+    return kubernetes.core.v1.Namespace(
+        name,
+        metadata={"name": name, "labels": MANAGED_BY | RETAINED if retain else dict(MANAGED_BY)},
+        opts=pulumi.ResourceOptions(parent=parent, provider=by, depends_on=after, retain_on_delete=retain),
+    )

@@ -1,0 +1,181 @@
+"""A managed node group of GPU instances, bought the way that such instances can be bought."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components import iam, launch_template
+from graphs.placement import GPU_PRESENT_LABEL, GPU_PRODUCT_LABEL, gpu_toleration
+from targets.capacity import CapacityKind, CapacityKnobs
+from targets.hardware import GPU_PRODUCT, InstanceType, ami_type, interfaces
+
+
+@dataclass(frozen=True, kw_only=True)
+class GpuNodePoolArgs:
+    """subnets: private subnet ids by zone, of the zones that nodes may be in. running: size 0 if False.
+
+    cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances.
+    """
+
+    cluster_name: pulumi.Input[str]
+    vpc_id: pulumi.Input[str]
+    cluster_security_group_id: pulumi.Input[str]
+    subnets: Mapping[str, pulumi.Input[str]]
+    instance: InstanceType
+    nodes: int
+    running: bool
+    capacity: CapacityKnobs
+    tags: Mapping[str, str]
+
+
+class GpuNodePool(pulumi.ComponentResource):
+    """GPU nodes with the type's EFA layout, labelled and tainted as the graphs' pods expect."""
+
+    node_group_name: pulumi.Output[str]
+    window: pulumi.Output[dict[str, str | None]] | None
+    """Start, end and state of the Capacity Block, as EC2 says them; None for other kinds of capacity."""
+
+    def __init__(self, name: str, args: GpuNodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:GpuNodePool", name, None, opts)
+        self._name, self._args = name, args
+        self._child = pulumi.ResourceOptions(parent=self)
+        block = self._block()
+        template = self._template()
+        group = self._nodes(template, block)
+        self.node_group_name = group.node_group_name
+        self.window = None if block is None else block.apply(_window)
+        self.register_outputs({"nodeGroupName": self.node_group_name, "window": self.window})
+
+    def _block(self) -> pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None:
+        said = self._args.capacity
+        if said.kind is not CapacityKind.CAPACITY_BLOCK:
+            return None
+        return aws.ec2.get_capacity_block_reservation_output(
+            id=said.reservation_id, opts=pulumi.InvokeOutputOptions(parent=self)
+        )
+
+    def _security_group(self) -> aws.ec2.SecurityGroup:
+        return aws.ec2.SecurityGroup(
+            f"{self._name}-efa",
+            vpc_id=self._args.vpc_id,
+            description="All traffic among the GPU nodes, which EFA demands in both directions",
+            ingress=[{"protocol": "-1", "from_port": 0, "to_port": 0, "self": True}],
+            egress=[
+                {"protocol": "-1", "from_port": 0, "to_port": 0, "self": True},
+                {"protocol": "-1", "from_port": 0, "to_port": 0, "cidr_blocks": ["0.0.0.0/0"]},
+            ],
+            opts=self._child,
+        )
+
+    def _placement(self) -> aws.ec2.LaunchTemplatePlacementArgs | None:
+        """Close together where nobody else has placed them: a block's nodes are in one cluster already, and a
+        reservation takes only the placement group that it was made in.
+        """
+        if self._args.capacity.kind.prepaid or self._args.nodes == 1:
+            return None
+        group = aws.ec2.PlacementGroup(self._name, strategy="cluster", opts=self._child)
+        return aws.ec2.LaunchTemplatePlacementArgs(group_name=group.name)
+
+    def _template(self) -> aws.ec2.LaunchTemplate:
+        args = self._args
+        group = self._security_group()
+        # A template with groups of its own gets none from EKS: without the cluster's, nodes never join.
+        primary: list[pulumi.Input[str]] = [args.cluster_security_group_id, group.id]
+        return aws.ec2.LaunchTemplate(
+            self._name,
+            instance_type=args.instance.name,
+            metadata_options=launch_template.metadata_options(),
+            block_device_mappings=launch_template.root_volume(),
+            network_interfaces=launch_template.network_interfaces(
+                interfaces(args.instance), primary, [group.id]
+            ),
+            user_data=launch_template.user_data(args.instance),
+            tag_specifications=launch_template.tag_specifications(args.tags),
+            capacity_reservation_specification=launch_template.reservation(args.capacity),
+            instance_market_options=launch_template.market(args.capacity.kind),
+            placement=self._placement(),
+            opts=self._child,
+        )
+
+    def _nodes(
+        self,
+        template: aws.ec2.LaunchTemplate,
+        block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None,
+    ) -> aws.eks.NodeGroup:
+        args = self._args
+        role, attached = iam.role(f"{self._name}-node", "ec2.amazonaws.com", iam.NODE_POLICIES, self._child)
+        taint = gpu_toleration()
+        gpu = args.instance.gpu
+        assert gpu is not None, "checks refuse a pool without GPUs"
+        return aws.eks.NodeGroup(
+            self._name,
+            cluster_name=args.cluster_name,
+            node_role_arn=role.arn,
+            subnet_ids=self._checked_subnets(block),
+            ami_type=ami_type(args.instance),
+            capacity_type=launch_template.capacity_type(args.capacity.kind),
+            launch_template={"id": template.id, "version": template.latest_version.apply(str)},
+            scaling_config={
+                "min_size": 0,
+                "max_size": args.nodes,
+                "desired_size": args.nodes if args.running else 0,
+            },
+            labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu]},
+            taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
+            opts=pulumi.ResourceOptions(parent=self, depends_on=attached),
+        )
+
+    def _checked_subnets(
+        self, block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None
+    ) -> pulumi.Output[list[str]]:
+        """The subnets in zones that have the type, once EC2 has confirmed what was asked for."""
+        offered = aws.ec2.get_instance_type_offerings_output(
+            filters=[{"name": "instance-type", "values": [self._args.instance.name]}],
+            location_type="availability-zone",
+            opts=pulumi.InvokeOutputOptions(parent=self),
+        )
+        return pulumi.Output.all(
+            offered=offered, block=block, subnets=pulumi.Output.from_input(dict(self._args.subnets))
+        ).apply(lambda known: _confirmed(self._args, **known))
+
+
+def _confirmed(
+    args: GpuNodePoolArgs,
+    offered: aws.ec2.GetInstanceTypeOfferingsResult,
+    block: aws.ec2.GetCapacityBlockReservationResult | None,
+    subnets: Mapping[str, str],
+) -> list[str]:
+    # Answers are None where nobody was asked: a synth evaluates the program without an AWS account.
+    zones = list(subnets) if offered.locations is None else [z for z in subnets if z in offered.locations]
+    if not zones:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:pool.zones: [{', '.join(subnets)}] have no {args.instance.name}; for this account EC2 "
+            f"offers it in {', '.join(sorted(offered.locations)) or 'no zone of the region'}"
+        )
+    if block is not None and block.state is not None:
+        _check_block(args, zones[0], block)
+    return [subnets[zone] for zone in zones]
+
+
+def _check_block(args: GpuNodePoolArgs, zone: str, block: aws.ec2.GetCapacityBlockReservationResult) -> None:
+    said = f"Capacity Block {args.capacity.reservation_id}"
+    if block.availability_zone != zone:
+        problem = f"pool.zones: {zone}, but {said} is in {block.availability_zone}"
+    elif block.instance_type != args.instance.name:
+        problem = f"pool.instanceType: {args.instance.name}, but {said} is of {block.instance_type}"
+    elif block.instance_count < args.nodes:
+        problem = f"pool.nodes: {args.nodes}, but {said} has {block.instance_count}"
+    elif args.running and block.state != "active":
+        problem = (
+            f"pool.active: true, but {said} is {block.state} (from {block.start_date} to {block.end_date}); "
+            "set it to false until the block is active"
+        )
+    else:
+        return
+    raise pulumi.RunError(f"dynamo-gpt-oss:{problem}")
+
+
+def _window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:
+    return {"start": block.start_date, "end": block.end_date, "state": block.state}

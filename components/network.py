@@ -1,0 +1,159 @@
+"""A VPC with room for GPU nodes."""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from targets.capacity import is_local_zone
+
+_PRIVATE_BITS, _PUBLIC_BITS = 4, 8
+"""Of the VPC's range, each private subnet is a 16th and each public one a 256th: at most 15 of each."""
+_ENDPOINTS = ("ecr.api", "ecr.dkr")
+"""What nodes pull images through; layers come from S3, whose endpoint costs nothing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkArgs:
+    """cidr: the VPC's range, /16 to /18. zones: Availability Zones, and Local Zones that nodes go to, in stable order:
+    a subnet's range follows from its place. region: of all of them.
+    """
+
+    cidr: str
+    zones: tuple[str, ...]
+    region: str
+
+
+class Network(pulumi.ComponentResource):
+    """A VPC: a private subnet in every zone, a public one in every Availability Zone, one NAT gateway, endpoints.
+
+    One NAT gateway, for a GPU pool is in one zone anyway; what it carries is the download of the weights.
+    """
+
+    vpc_id: pulumi.Output[str]
+    private_subnets: Mapping[str, pulumi.Output[str]]
+    """Subnet id by zone."""
+
+    def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:Network", name, None, opts)
+        self._name, self._args = name, args
+        self._child = pulumi.ResourceOptions(parent=self)
+        self._vpc = aws.ec2.Vpc(
+            name,
+            cidr_block=args.cidr,
+            enable_dns_support=True,
+            enable_dns_hostnames=True,
+            tags={"Name": name},
+            opts=self._child,
+        )
+        private, public = self._private(), self._public()
+        self._way_out(private, public)
+        self._endpoints(private)
+        self.vpc_id = self._vpc.id
+        self.private_subnets = {zone: subnet.id for zone, subnet in private.items()}
+        self.register_outputs({"vpcId": self.vpc_id, "privateSubnets": dict(self.private_subnets)})
+
+    def _private(self) -> dict[str, aws.ec2.Subnet]:
+        ranges = subnet_ranges(self._args.cidr, len(self._args.zones))
+        return {
+            zone: self._subnet(f"private-{zone}", zone, cidr, {"kubernetes.io/role/internal-elb": "1"})
+            for zone, (cidr, _) in zip(self._args.zones, ranges, strict=True)
+        }
+
+    def _public(self) -> dict[str, aws.ec2.Subnet]:
+        ranges = subnet_ranges(self._args.cidr, len(self._args.zones))
+        return {
+            zone: self._subnet(f"public-{zone}", zone, cidr, {"kubernetes.io/role/elb": "1"})
+            for zone, (_, cidr) in zip(self._args.zones, ranges, strict=True)
+            if not is_local_zone(zone)
+        }
+
+    def _subnet(self, kind: str, zone: str, cidr: str, tags: dict[str, str]) -> aws.ec2.Subnet:
+        name = f"{self._name}-{kind}"
+        return aws.ec2.Subnet(
+            name,
+            vpc_id=self._vpc.id,
+            availability_zone=zone,
+            cidr_block=cidr,
+            map_public_ip_on_launch=False,
+            tags={"Name": name, **tags},
+            opts=self._child,
+        )
+
+    def _way_out(self, private: dict[str, aws.ec2.Subnet], public: dict[str, aws.ec2.Subnet]) -> None:
+        gateway = aws.ec2.InternetGateway(self._name, vpc_id=self._vpc.id, opts=self._child)
+        outside = self._routes("public", public, {"gateway_id": gateway.id})
+        address = aws.ec2.Eip(
+            self._name, domain="vpc", opts=pulumi.ResourceOptions(parent=self, depends_on=gateway)
+        )
+        nat = aws.ec2.NatGateway(
+            self._name,
+            allocation_id=address.id,
+            subnet_id=next(iter(public.values())).id,
+            # Without a route out it would fail, and be counted against the address, while it starts.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=outside),
+        )
+        inside = self._routes("private", private, {"nat_gateway_id": nat.id})
+        aws.ec2.VpcEndpoint(
+            f"{self._name}-s3",
+            vpc_id=self._vpc.id,
+            service_name=f"com.amazonaws.{self._args.region}.s3",
+            vpc_endpoint_type="Gateway",
+            route_table_ids=[table.id for table in inside if isinstance(table, aws.ec2.RouteTable)],
+            opts=self._child,
+        )
+
+    def _routes(
+        self, kind: str, subnets: dict[str, aws.ec2.Subnet], target: Mapping[str, pulumi.Input[str]]
+    ) -> list[pulumi.Resource]:
+        name = f"{self._name}-{kind}"
+        table = aws.ec2.RouteTable(name, vpc_id=self._vpc.id, tags={"Name": name}, opts=self._child)
+        route = aws.ec2.Route(
+            name, route_table_id=table.id, destination_cidr_block="0.0.0.0/0", **target, opts=self._child
+        )
+        return [
+            table,
+            route,
+            *(
+                aws.ec2.RouteTableAssociation(
+                    f"{name}-{zone}", route_table_id=table.id, subnet_id=subnet.id, opts=self._child
+                )
+                for zone, subnet in subnets.items()
+            ),
+        ]
+
+    def _endpoints(self, private: dict[str, aws.ec2.Subnet]) -> None:
+        group = aws.ec2.SecurityGroup(
+            f"{self._name}-endpoints",
+            vpc_id=self._vpc.id,
+            description="HTTPS from the VPC to its endpoints",
+            ingress=[{"protocol": "tcp", "from_port": 443, "to_port": 443, "cidr_blocks": [self._args.cidr]}],
+            opts=self._child,
+        )
+        subnets = [subnet.id for zone, subnet in private.items() if not is_local_zone(zone)]
+        for service in _ENDPOINTS:
+            aws.ec2.VpcEndpoint(
+                f"{self._name}-{service.replace('.', '-')}",
+                vpc_id=self._vpc.id,
+                service_name=f"com.amazonaws.{self._args.region}.{service}",
+                vpc_endpoint_type="Interface",
+                private_dns_enabled=True,
+                subnet_ids=subnets,
+                security_group_ids=[group.id],
+                opts=self._child,
+            )
+
+
+def subnet_ranges(cidr: str, zones: int) -> list[tuple[str, str]]:
+    """(private, public) range of each zone; the public ones are cut from the VPC range's last 16th."""
+    vpc = ipaddress.IPv4Network(cidr)
+    private = list(vpc.subnets(prefixlen_diff=_PRIVATE_BITS))
+    public = list(private[-1].subnets(prefixlen_diff=_PUBLIC_BITS - _PRIVATE_BITS))
+    return [(str(private[place]), str(public[place])) for place in range(zones)]
+
+
+def zones_with(zones: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
+    """The zones, and after them those wanted that are missing, so that no earlier one moves."""
+    return (*zones, *(zone for zone in wanted if zone not in zones))

@@ -1,0 +1,41 @@
+"""A cluster that another stack of this or another program made."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from components import cluster_access
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferencedClusterArgs:
+    """stack: `organization/project/stack`, with an output `kubeconfig`. namespace, create_namespace, retain: as said
+    for a cluster of kind `existing`.
+    """
+
+    stack: str
+    namespace: str
+    create_namespace: bool
+    retain: bool
+
+
+class ReferencedCluster(pulumi.ComponentResource):
+    """The provider for the other stack's cluster, and this stack's namespace on it."""
+
+    provider: kubernetes.Provider
+    ready: list[pulumi.Resource]
+
+    def __init__(
+        self, name: str, args: ReferencedClusterArgs, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        super().__init__("dynamo-gpt-oss:index:ReferencedCluster", name, None, opts)
+        other = pulumi.StackReference(args.stack, opts=pulumi.ResourceOptions(parent=self))
+        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(other.require_output("kubeconfig").apply(str))
+        self.provider = cluster_access.provider(self, kubeconfig=kubeconfig, retain=args.retain)
+        self.ready = (
+            [cluster_access.namespace(self, args.namespace, self.provider, retain=args.retain)]
+            if args.create_namespace
+            else []
+        )
+        self.register_outputs({"namespace": args.namespace})

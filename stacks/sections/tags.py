@@ -1,0 +1,34 @@
+"""`tags`: how everything that costs money can be found and ended."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from targets.strict import Strict
+
+
+def _key(text: str) -> str:
+    if text.lower().startswith("aws:"):
+        raise ValueError("AWS keeps tags that start with aws: to itself")
+    return text
+
+
+TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{1,128}$"), AfterValidator(_key)]
+TagValue = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$")]
+
+
+class TagSettings(Strict):
+    """Tags of every AWS resource, added to project, stack and target."""
+
+    owner: TagValue | None = None
+    """Who answers for the stack."""
+    ttl: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[hd]$")] | None = None
+    """How long the stack is meant to live, for example `72h` or `14d`; for what cleans accounts up."""
+    more: Mapping[TagKey, TagValue] = Field(default={}, max_length=40)
+    """Any others."""
+
+    def applied(self, *, project: str, stack: str, target: str) -> dict[str, str]:
+        """All tags of a stack; the five names here cannot be replaced by others."""
+        named = {"project": project, "stack": stack, "target": target, "owner": self.owner, "ttl": self.ttl}
+        return dict(self.more) | {key: value for key, value in named.items() if value is not None}

@@ -1,0 +1,149 @@
+"""Wiring of stacks on EKS. The program imports this module for them alone: it brings pulumi_aws with it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components.eks_cluster import EksCluster, EksClusterArgs
+from components.existing_eks_cluster import ExistingEksCluster, ExistingEksClusterArgs
+from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
+from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.network import Network, NetworkArgs, zones_with
+from stacks.cost import cpu_instance
+from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
+from stacks.sections.cluster import NewEksCluster
+from stacks.settings import Settings
+from targets.capacity import is_local_zone
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eks:
+    """An EKS cluster and what else of AWS the stack's other parts need. subnets: private subnet ids by zone."""
+
+    cluster: EksCluster | ExistingEksCluster
+    provider: aws.Provider
+    vpc_id: pulumi.Input[str]
+    subnets: Mapping[str, pulumi.Input[str]]
+    tags: Mapping[str, str]
+
+    def file_system_subnets(self, pool_zones: Sequence[str]) -> list[pulumi.Input[str]]:
+        """Subnets for mount targets, the GPU pool's first; Local Zones take none."""
+        zones = [zone for zone in self.subnets if not is_local_zone(zone)]
+        return [self.subnets[zone] for zone in sorted(zones, key=lambda zone: zone not in pool_zones)]
+
+
+def eks(settings: Settings, project: str, stack: str) -> Eks:
+    """The stack's EKS cluster, made or found. project, stack: for names and tags."""
+    said = settings.cluster
+    assert isinstance(said, NewEksCluster | ExistingEksSettings)
+    tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
+    provider = aws.Provider("aws", region=said.region, default_tags={"tags": tags})
+    if isinstance(said, ExistingEksSettings):
+        return _existing(settings, said, provider, tags)
+    return _new(settings, said, said.name or f"dynamo-{stack}", provider, tags)
+
+
+def _existing(
+    settings: Settings, said: ExistingEksSettings, provider: aws.Provider, tags: Mapping[str, str]
+) -> Eks:
+    cluster = ExistingEksCluster(
+        "cluster",
+        ExistingEksClusterArgs(
+            name=said.name,
+            region=said.region,
+            namespace=said.namespace,
+            create_namespace=said.create_namespace,
+            retain=settings.cache.retain,
+        ),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+    return Eks(
+        cluster=cluster, provider=provider, vpc_id=cluster.vpc_id, subnets=dict(said.subnets), tags=tags
+    )
+
+
+def _new(
+    settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider, tags: Mapping[str, str]
+) -> Eks:
+    vpc_id, subnets = _network(settings, said, name, provider)
+    cluster = EksCluster(
+        "cluster",
+        EksClusterArgs(
+            name=name,
+            region=said.region,
+            version=said.version,
+            # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
+            subnets={zone: subnets[zone] for zone in said.zone_names},
+            public_access_from=said.public_access_from,
+            admins=said.admins,
+            cpu_instance=cpu_instance(settings),
+            cpu_nodes=said.cpu_nodes,
+            file_system=settings.cache.kind if settings.cache.kind != "class" else None,
+            log_retention_days=said.log_retention_days,
+            namespace=said.namespace,
+            create_namespace=said.create_namespace,
+            tags=tags,
+        ),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+    return Eks(cluster=cluster, provider=provider, vpc_id=vpc_id, subnets=subnets, tags=tags)
+
+
+def _network(
+    settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider
+) -> tuple[pulumi.Input[str], Mapping[str, pulumi.Input[str]]]:
+    if said.vpc is not None:
+        return said.vpc.vpc_id, dict(said.vpc.private_subnets)
+    network = Network(
+        name,
+        NetworkArgs(
+            cidr=said.cidr, zones=zones_with(said.zone_names, settings.pool_zones()), region=said.region
+        ),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+    return network.vpc_id, dict(network.private_subnets)
+
+
+def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
+    """Plugins and drivers for the GPU nodes; they wait for none of them."""
+    instance = settings.gpu_pool().instance
+    if not settings.pool.enablement or not instance.gpus:
+        return []
+    return [
+        GpuEnablement(
+            "gpu-enablement",
+            GpuEnablementArgs(
+                efa=instance.efa_devices > 0, compute_domains=bool(instance.nodes_per_ultraserver)
+            ),
+            pulumi.ResourceOptions(
+                providers={"kubernetes": on.cluster.provider}, depends_on=on.cluster.ready
+            ),
+        )
+    ]
+
+
+def gpu_pool(settings: Settings, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool | None:
+    """The GPU nodes. before_paying: what must be there before hours are bought; prepaid hours wait for nothing."""
+    pool, capacity = settings.gpu_pool(), settings.pool.capacity
+    if not pool.instance.gpus:
+        return None
+    return GpuNodePool(
+        "gpu-nodes",
+        GpuNodePoolArgs(
+            cluster_name=on.cluster.name,
+            vpc_id=on.vpc_id,
+            cluster_security_group_id=on.cluster.security_group_id,
+            subnets={zone: on.subnets[zone] for zone in settings.pool_zones()},
+            instance=pool.instance,
+            nodes=pool.nodes,
+            running=settings.pool.runs,
+            capacity=capacity,
+            tags=on.tags,
+        ),
+        pulumi.ResourceOptions(
+            providers=[on.provider],
+            depends_on=[*on.cluster.ready, *([] if capacity.kind.prepaid else before_paying)],
+        ),
+    )

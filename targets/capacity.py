@@ -1,0 +1,202 @@
+"""How a GPU pool's instances are bought, and which ways of buying cannot work. Pure.
+
+Sources: the EKS user guide's pages on managed node groups with Capacity Blocks and on P6e-GB200 UltraServers, EC2's
+DescribeInstanceTypeOfferings, and the issues named beside the checks.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from pydantic import StringConstraints
+
+from targets.hardware import InstanceType, efa_choices
+from targets.plan import Refusal
+from targets.strict import Strict
+
+Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+Zone = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d([a-z]|-[a-z]{3}-\d[a-z])$")]
+"""Name of an Availability Zone (`us-east-1a`) or Local Zone (`us-east-1-dfw-2a`)."""
+
+ULTRASERVERS = {"u-p6e-gb200x36": 9, "u-p6e-gb200x72": 18}
+"""Nodes of an UltraServer, by type; each is one NVLink domain and is sold whole, as one Capacity Block."""
+ROOT_GIB = 200
+"""A node's root volume: room for the engine images (20 GB each, and unpacked twice that) where no NVMe holds them."""
+DRA_SINCE = (1, 34)
+"""Kubernetes release whose resource.k8s.io/v1 the DRA driver and ComputeDomains are used with."""
+
+
+class CapacityKind(StrEnum):
+    """Ways of buying instances."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    ODCR = "odcr"
+    CAPACITY_BLOCK = "capacity-block"
+
+    @property
+    def prepaid(self) -> bool:
+        """Whether the hours are paid for whether or not instances run."""
+        return self in (CapacityKind.ODCR, CapacityKind.CAPACITY_BLOCK)
+
+
+class CapacityKnobs(Strict):
+    """How the GPU instances are bought."""
+
+    kind: CapacityKind = CapacityKind.ON_DEMAND
+    """`capacity-block` and `odcr` use a reservation that exists; `on-demand` and `spot` buy when nodes are added."""
+    reservation_id: Annotated[str, StringConstraints(pattern=r"^cr-[0-9a-f]{8,17}$")] | None = None
+    """Capacity Reservation id (`cr-…`) of the block or reservation."""
+    reservation_group: (
+        Annotated[
+            str, StringConstraints(pattern=r"^arn:aws[a-z-]*:resource-groups:[a-z0-9-]+:\d{12}:group/.+$")
+        ]
+        | None
+    ) = None
+    """ARN of a resource group of on-demand reservations, instead of one id; its members may change."""
+    ultraserver: str | None = None
+    """UltraServer type of a GB200 block: `u-p6e-gb200x36` or `u-p6e-gb200x72`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolRequest:
+    """A GPU pool as asked for. zones: where its nodes may be. subnet_zones: where they can be, None for anywhere.
+
+    kubernetes: version of the cluster, None if unknown.
+    """
+
+    instance: InstanceType
+    nodes: int
+    capacity: CapacityKnobs
+    region: str
+    zones: tuple[str, ...]
+    subnet_zones: tuple[str, ...] | None
+    kubernetes: str | None
+
+
+def region_of(zone: str) -> str:
+    """The region of an Availability or Local Zone. Raises ValueError for other text."""
+    matched = re.match(r"[a-z]{2}(?:-[a-z]+)+?-\d", zone)
+    if matched is None:
+        raise ValueError(f"{zone!r} is no zone")
+    return matched.group()
+
+
+def is_local_zone(zone: str) -> bool:
+    """Whether it is a Local Zone, which takes nodes but neither EKS's own interfaces nor file system mount targets."""
+    return len(zone) > len(region_of(zone)) + 1
+
+
+def check_pool(request: PoolRequest) -> None:
+    """Raise Refusal with every problem of the pool, one a line, or return."""
+    problems = [problem for rule in _RULES for problem in rule(request)]
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def _reservation(request: PoolRequest) -> Iterator[str]:
+    said = request.capacity
+    match said.kind:
+        case CapacityKind.CAPACITY_BLOCK:
+            if said.reservation_id is None:
+                yield (
+                    "pool.capacity.reservationId: missing; a capacity-block pool needs the block's Capacity "
+                    "Reservation id (cr-…)"
+                )
+            if said.reservation_group is not None:
+                yield (
+                    f"pool.capacity.reservationGroup: {said.reservation_group!r} is for odcr; "
+                    "a capacity-block pool takes reservationId"
+                )
+        case CapacityKind.ODCR:
+            if (said.reservation_id is None) == (said.reservation_group is None):
+                yield (
+                    "pool.capacity: an odcr pool needs either reservationId (cr-…) or reservationGroup "
+                    f"(ARN of a resource group), given {'neither' if said.reservation_id is None else 'both'}"
+                )
+        case CapacityKind.ON_DEMAND | CapacityKind.SPOT:
+            for key, value in (
+                ("reservationId", said.reservation_id),
+                ("reservationGroup", said.reservation_group),
+            ):
+                if value is not None:
+                    yield (
+                        f"pool.capacity.{key}: {value!r} with kind {said.kind}, which uses no reservation; "
+                        "choose kind capacity-block or odcr, or leave it out"
+                    )
+
+
+def _zones(request: PoolRequest) -> Iterator[str]:
+    said, zones = request.capacity, request.zones
+    given = f"[{', '.join(zones)}]"
+    for zone in zones:
+        if region_of(zone) != request.region:
+            yield f"pool.zones: {zone} is not in cluster.region {request.region}"
+        elif request.subnet_zones is not None and zone not in request.subnet_zones:
+            yield f"pool.zones: {zone} has no subnet; the cluster has them in {', '.join(request.subnet_zones)}"
+    if said.kind.prepaid and len(zones) != 1:
+        yield f"pool.zones: {given} with kind {said.kind}; name exactly one zone, the reservation's"
+    elif request.nodes > 1 and len(zones) > 1:
+        yield (
+            f"pool.zones: {given} for {request.nodes} nodes; EFA and placement groups do not cross zones, "
+            "name exactly one"
+        )
+
+
+def _offered(request: PoolRequest) -> Iterator[str]:
+    instance = request.instance
+    if instance.regions is not None and request.region not in instance.regions:
+        yield (
+            f"cluster.region: {request.region} has no {instance.name}; "
+            f"EC2 offers it in {', '.join(sorted(instance.regions))}"
+        )
+
+
+def _ultraserver(request: PoolRequest) -> Iterator[str]:
+    said, instance = request.capacity, request.instance
+    fitting = [name for name, nodes in ULTRASERVERS.items() if nodes in instance.nodes_per_ultraserver]
+    choices = " or ".join(fitting)
+    if not fitting:
+        if said.ultraserver is not None:
+            yield (
+                f"pool.capacity.ultraserver: {said.ultraserver!r}, but {instance.name} is sold as single nodes; "
+                "leave it out"
+            )
+        return
+    if said.kind is not CapacityKind.CAPACITY_BLOCK:
+        yield (
+            f"pool.capacity.kind: {said.kind}, but {instance.name} is sold only in UltraServer Capacity "
+            f"Blocks; choose capacity-block with ultraserver {choices}"
+        )
+    elif said.ultraserver not in fitting:
+        given = "missing" if said.ultraserver is None else f"{said.ultraserver!r} is not allowed"
+        yield f"pool.capacity.ultraserver: {given}; choose {choices}"
+    elif request.nodes != ULTRASERVERS[said.ultraserver]:
+        yield (
+            f"pool.nodes: {request.nodes}, but an UltraServer is sold whole: {said.ultraserver} has "
+            f"{ULTRASERVERS[said.ultraserver]} nodes"
+        )
+    if request.kubernetes is not None and _minor(request.kubernetes) < DRA_SINCE:
+        wanted = ".".join(map(str, DRA_SINCE))
+        yield (
+            f"cluster.version: {request.kubernetes}, but ComputeDomains on {instance.name} need Kubernetes "
+            f"{wanted} or newer"
+        )
+
+
+def _layout(request: PoolRequest) -> Iterator[str]:
+    instance, choices = request.instance, efa_choices(request.instance)
+    if not choices:
+        yield f"pool.instanceType: the EFA layout of {instance.name} is not known; an instance type needs one"
+    elif instance.efa_devices not in choices:
+        allowed = " or ".join(map(str, choices))
+        yield f"pool.efaDevices: {instance.efa_devices} is not allowed on {instance.name}; choose {allowed}"
+
+
+def _minor(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+_RULES = (_reservation, _zones, _offered, _ultraserver, _layout)

@@ -1,0 +1,106 @@
+"""What things cost, as data, and the arithmetic on it. Pure.
+
+Prices are AWS's on-demand list prices in us-east-1, in USD; other regions' may differ, and the result says so. The
+price of a Capacity Block is fixed when it is bought and a spot price by the market: unknown unless the stack says it.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+REGION = "us-east-1"
+"""The region that the list prices are of."""
+HOURS_PER_MONTH = 730
+"""AWS's own figure where it turns monthly prices into hourly ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price:
+    """usd: for one unit. source: where it was read. date: ISO date of that reading."""
+
+    usd: float
+    source: str
+    date: str
+
+
+_EC2 = "AWS price list, as generated into aws/karpenter-provider-aws pkg/providers/pricing"
+_EC2_DATE = "2026-01-19"
+_PRICING_PAGES_DATE = "2026-09-20"
+
+PRICES: dict[str, Price] = {
+    "m7i.4xlarge": Price(usd=0.8064, source=_EC2, date=_EC2_DATE),
+    "m7g.4xlarge": Price(usd=0.6528, source=_EC2, date=_EC2_DATE),
+    "p5.4xlarge": Price(usd=6.88, source=_EC2, date=_EC2_DATE),
+    "p5.48xlarge": Price(usd=55.04, source=_EC2, date=_EC2_DATE),
+    "p5en.48xlarge": Price(usd=63.296, source=_EC2, date=_EC2_DATE),
+    "p6-b200.48xlarge": Price(usd=113.9328, source=_EC2, date=_EC2_DATE),
+    "eks-cluster": Price(usd=0.10, source="https://aws.amazon.com/eks/pricing/", date=_PRICING_PAGES_DATE),
+    "nat-gateway": Price(usd=0.045, source="https://aws.amazon.com/vpc/pricing/", date=_PRICING_PAGES_DATE),
+    "interface-endpoint": Price(
+        usd=0.01, source="https://aws.amazon.com/privatelink/pricing/", date=_PRICING_PAGES_DATE
+    ),
+    "gp3-gib": Price(
+        usd=0.08 / HOURS_PER_MONTH, source="https://aws.amazon.com/ebs/pricing/", date=_PRICING_PAGES_DATE
+    ),
+}
+"""USD per hour of one unit, by instance type or part; what is not here is unknown. p6-b300 and p6e-gb200 have no list
+price there. gp3-gib: one GiB of EBS gp3 storage.
+"""
+
+NOT_COUNTED = ("data transfer", "NAT gateway traffic", "file storage", "logs", "KMS")
+"""What is billed by use and so has no price per hour."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """Some units of one thing. name: for readers. unit: key of PRICES. listed: whether the list price applies."""
+
+    name: str
+    unit: str
+    count: float
+    listed: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """USD per hour by part; None where a price is unknown. basis: what the prices are, for readers."""
+
+    parts: Mapping[str, float | None]
+    basis: str
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Parts without a price."""
+        return tuple(name for name, usd in self.parts.items() if usd is None)
+
+    @property
+    def known_usd_per_hour(self) -> float:
+        """The sum of the parts with a price; the whole cost only if none is unknown."""
+        return round(sum(usd for usd in self.parts.values() if usd is not None), 4)
+
+    @property
+    def usd_per_hour(self) -> float | None:
+        """The whole cost, None while a part is unknown."""
+        return None if self.unknown else self.known_usd_per_hour
+
+
+def cost(parts: Iterable[Part], region: str, said: Mapping[str, float]) -> Cost:
+    """Price the parts in a region. said: the stack's own prices in USD per hour by unit, which win over the list."""
+
+    def usd(part: Part) -> float | None:
+        if part.unit in said:
+            return round(said[part.unit] * part.count, 4)
+        listed = PRICES.get(part.unit) if part.listed else None
+        return None if listed is None else round(listed.usd * part.count, 4)
+
+    elsewhere = "" if region == REGION else f"; those of {region} may differ"
+    return Cost(
+        parts={part.name: usd(part) for part in parts},
+        basis=f"list prices of {REGION}{elsewhere}; without {', '.join(NOT_COUNTED)}",
+    )
+
+
+def usd_per_million_tokens(usd_per_hour: float, tokens_per_second: float) -> float:
+    """USD for a million output tokens. tokens_per_second: of the whole graph. Raises ValueError unless positive."""
+    if tokens_per_second <= 0:
+        raise ValueError(f"{tokens_per_second} output tokens per second: a price needs some")
+    return usd_per_hour / (tokens_per_second * 3600) * 1_000_000
