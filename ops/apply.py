@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import yaml
-
 from graphs.topology import TOPOLOGY_ANNOTATION
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
@@ -137,7 +135,7 @@ def address(obj: Mapping[str, Any]) -> list[str]:
 
 
 def _topology(graph: Mapping[str, Any] | None) -> str | None:
-    return graph and graph["metadata"].get("annotations", {}).get(TOPOLOGY_ANNOTATION)
+    return graph["metadata"].get("annotations", {}).get(TOPOLOGY_ANNOTATION) if graph else None
 
 
 def _opened(resource: Resource, stack: str) -> dict[str, Any]:
@@ -185,7 +183,8 @@ def _apply_set(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace
 
 
 def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager: str, *options: str) -> str:
-    text = yaml.safe_dump_all(list(objects), sort_keys=True)
+    items = list(objects)
+    text = json.dumps(items[0] if len(items) == 1 else {"apiVersion": "v1", "kind": "List", "items": items})
     return kubectl(
         "apply",
         "--server-side",

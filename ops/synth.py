@@ -2,6 +2,7 @@
 
 import enum
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -89,6 +90,12 @@ def _described(resource: Resource) -> dict[str, Any]:
     return written
 
 
+class _Dumper(yaml.SafeDumper):
+    """Quotes the words that kubectl's YAML 1.1 reads as booleans and PyYAML does not."""
+
+
+_Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
+
+
 def _yaml(resource: Resource) -> str:
-    text: str = yaml.safe_dump(masked(resource.inputs), sort_keys=True, allow_unicode=True, width=1000)
-    return text
+    return yaml.dump(masked(resource.inputs), Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1000)
