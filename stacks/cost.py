@@ -1,10 +1,12 @@
 """What a stack pays for by the hour, read off its settings."""
 
+from typing import Any
+
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.settings import Settings
 from targets.capacity import ROOT_GIB, CapacityKind
 from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
-from targets.prices import Cost, Part, cost
+from targets.prices import Cost, Part, cost, usd_per_million_tokens
 
 CPU_INSTANCE = {Arch.AMD64: "m7i.4xlarge", Arch.ARM64: "m7g.4xlarge"}
 """CPU nodes are of the GPU nodes' architecture, so that an image of one architecture is enough."""
@@ -58,3 +60,21 @@ def _cluster_parts(cluster: NewEksCluster, cpu: InstanceType) -> list[Part]:
             Part(name=f"{endpoints} × interface endpoint", unit="interface-endpoint", count=endpoints),
         ]
     return parts
+
+
+def described(priced: Cost, tokens_per_second: float | None) -> dict[str, Any]:
+    """The cost as a stack output, in USD. tokens_per_second: measured output of the main graph, None if never."""
+    whole = priced.usd_per_hour
+    measured = None
+    if whole is not None and tokens_per_second is not None:
+        measured = round(usd_per_million_tokens(whole, tokens_per_second), 4)
+    return {
+        "perHour": _or_unknown(whole),
+        "perHourByPart": {name: _or_unknown(usd) for name, usd in priced.parts.items()},
+        "perMillionOutputTokens": _or_unknown(measured),
+        "basis": priced.basis,
+    }
+
+
+def _or_unknown(usd: float | None) -> float | str:
+    return "unknown" if usd is None else usd

@@ -13,7 +13,7 @@ from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
-from stacks.cost import hourly
+from stacks.cost import described, hourly
 from stacks.sections.cluster import AwsCluster, StackCluster
 from stacks.settings import PROJECT, Settings
 from targets.catalogue import MODEL_ID
@@ -172,12 +172,6 @@ def _eks_outputs(settings: Settings, eks: "Eks | None", pool: "GpuNodePool | Non
     return {
         "cluster": eks.cluster.name,
         "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
-        "costPerHour": {
-            "currency": "USD",
-            "parts": {name: "unknown" if usd is None else usd for name, usd in cost.parts.items()},
-            "known": cost.known_usd_per_hour,
-            "total": "unknown" if cost.usd_per_hour is None else cost.usd_per_hour,
-            "basis": cost.basis,
-        },
+        "cost": described(cost, settings.measured_tokens_per_second),
         **({"capacityBlock": pool.window} if pool is not None and pool.window is not None else {}),
     }

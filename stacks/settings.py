@@ -49,6 +49,8 @@ class Settings(Strict):
     """Tags of its AWS resources."""
     prices: Mapping[str, Annotated[float, Field(ge=0)]] = {}
     """USD per hour by instance type or part, over the list prices (for a Capacity Block: what it was bought for)."""
+    measured_tokens_per_second: float | None = Field(default=None, gt=0)
+    """Output tokens per second that a benchmark of the main graph measured; gives a price per million tokens."""
     platform: PlatformSettings = PlatformSettings()
     """Dynamo operator."""
     cache: CacheSettings = CacheSettings()
@@ -212,6 +214,8 @@ def _sentences(invalid: ValidationError) -> Iterator[str]:
                 yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
             case "model_type" | "model_attributes_type" | "dict_type":
                 yield f"{key}: {given} is not an object; write its keys below it"
+            case "tuple_type" | "list_type":
+                yield f"{key}: {given} is not a list; write each item with a dash below it"
             case "value_error":
                 yield f"{key}: {given}: {context['error']}"
             case _:
@@ -226,8 +230,9 @@ def _without_kind(path: tuple[int | str, ...]) -> tuple[int | str, ...]:
 
 
 def _dotted(path: Iterable[int | str]) -> str:
-    """The key as Pulumi writes paths: `graphs[0].name`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    """The key as Pulumi writes paths: `graphs[0].name`. pydantic marks a mapping's key itself by `[key]`."""
+    parts = (part for part in path if part != "[key]")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
 
 
 def _shown(path: list[str], given: Any) -> str:

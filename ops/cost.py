@@ -1,0 +1,68 @@
+"""`cost`: what a stack costs by the hour, and for a million output tokens once it was measured."""
+
+from pathlib import Path
+
+from bench.results import Results, load
+from bench.run import RUN_FILE, RunError
+from ops.stack_file import StackFile
+from stacks.cost import hourly
+from stacks.settings import Settings, from_text
+from targets.prices import Cost, usd_per_million_tokens
+
+UNKNOWN = "unknown"
+
+
+def cost(project: Path, stack: str) -> list[str]:
+    """The lines of the table. Raises StackFileError and ConfigError."""
+    stack_file = StackFile.load(project, stack)
+    settings = from_text(stack_file.config, set(stack_file.secret_keys))
+    priced = hourly(settings)
+    if priced is None:
+        return [
+            f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
+        ]
+    return [*_parts(priced), "", f"({priced.basis})", *_per_token(project, stack, settings, priced)]
+
+
+def _parts(priced: Cost) -> list[str]:
+    rows = [(name, _usd(usd)) for name, usd in priced.parts.items()]
+    total = _usd(priced.usd_per_hour)
+    if priced.unknown:
+        total = f"{_usd(priced.known_usd_per_hour)} + {UNKNOWN}"
+    rows.append(("in all", total))
+    width, digits = (max(len(row[column]) for row in rows) for column in (0, 1))
+    return [f"{name:<{width}}  {usd:>{digits}} USD/h" for name, usd in rows]
+
+
+def _per_token(project: Path, stack: str, settings: Settings, priced: Cost) -> list[str]:
+    measured, source = settings.measured_tokens_per_second, "measuredTokensPerSecond of the stack's config"
+    newest = _newest_run(project / "out" / "bench", stack)
+    if newest is not None:
+        measured = max(point.tokens_per_second for point in newest.points)
+        source = f"best point of {newest.folder.relative_to(project)}"
+        if newest.run.simulated:
+            source += f"; SIMULATED: {newest.run.simulated}"
+    if measured is None:
+        return [f"A million output tokens: {UNKNOWN}; no benchmark of {stack} has run"]
+    if priced.usd_per_hour is None:
+        missing = ", ".join(priced.unknown)
+        return [f"A million output tokens: {UNKNOWN}; set the stack's `prices` for {missing}"]
+    usd = usd_per_million_tokens(priced.usd_per_hour, measured)
+    return [f"A million output tokens: {usd:.4f} USD at {measured:.0f} tokens/s ({source})"]
+
+
+def _newest_run(folder: Path, stack: str) -> Results | None:
+    """The stack's last benchmark that has points."""
+    found = []
+    for path in folder.glob(f"*/{RUN_FILE}"):
+        try:
+            results = load(path.parent)
+        except RunError:
+            continue  # written by another version, or cut short
+        if results.run.stack == stack and results.points:
+            found.append(results)
+    return max(found, key=lambda results: results.run.started, default=None)
+
+
+def _usd(usd: float | None) -> str:
+    return UNKNOWN if usd is None else f"{usd:.4f}"
