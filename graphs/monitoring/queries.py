@@ -1,0 +1,70 @@
+"""PromQL over what Dynamo, its engines, DCGM and kube-state-metrics publish. Pure.
+
+Metric names: Dynamo's metrics reference and its TensorRT-LLM observability page, vLLM's metrics page, NIXL's telemetry
+guide, dcgm-exporter's default counters. A family of Dynamo's appears only after the first request.
+"""
+
+from graphs.deployment import worker_command
+from targets.catalogue import Engine, Role
+from targets.plan import GraphPlan
+from targets.releases import Version
+
+NAMESPACE_LABEL, GRAPH_LABEL, ROLE_LABEL = "namespace", "graph", "role"
+"""Labels of every series: `graph` and `role` come from pod labels, by the relabelings of our PodMonitors."""
+FRONTEND_ROLE = "frontend"
+ENGINE_METRICS_SINCE = Version(1, 0)
+"""First release whose workers publish their engine's transfer metrics."""
+
+TTFT = "dynamo_frontend_time_to_first_token_seconds"
+ITL = "dynamo_frontend_inter_token_latency_seconds"
+REQUEST_DURATION = "dynamo_frontend_request_duration_seconds"
+REQUESTS = "dynamo_frontend_requests_total"
+OUTPUT_TOKENS = "dynamo_frontend_output_tokens_total"
+GPU_UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
+
+
+def of_graph(namespace: str, graph: str, role: str | None = None) -> str:
+    """Label matchers of a graph's series, or of one role's."""
+    matchers = {NAMESPACE_LABEL: namespace, GRAPH_LABEL: graph} | ({ROLE_LABEL: role} if role else {})
+    return "{" + ", ".join(f'{name}="{value}"' for name, value in matchers.items()) + "}"
+
+
+def quantile(q: float, histogram: str, matchers: str, window: str = "5m") -> str:
+    """A quantile of a histogram over all its pods."""
+    return f"histogram_quantile({q}, sum by (le) (rate({histogram}_bucket{matchers}[{window}])))"
+
+
+def mean(histogram: str, matchers: str, window: str = "5m") -> str:
+    """The mean of a histogram's observations."""
+    return (
+        f"sum(rate({histogram}_sum{matchers}[{window}])) / sum(rate({histogram}_count{matchers}[{window}]))"
+    )
+
+
+def rate(counter: str, matchers: str, window: str = "5m", by: str | None = None) -> str:
+    """Growth per second over all pods, or by one label."""
+    grouped = f" by ({by})" if by else ""
+    return f"sum{grouped} (rate({counter}{matchers}[{window}]))"
+
+
+def workers_up(namespace: str, graph: str, role: str) -> str:
+    """Workers of a role whose metrics can be read."""
+    return f"count(up{of_graph(namespace, graph, role)} == 1)"
+
+
+def transferred_bytes(plan: GraphPlan) -> str | None:
+    """Counter of KV-cache bytes that the graph's prefill workers send, None where they publish none.
+
+    TensorRT-LLM counts only under --publish-events-and-metrics. SGLang leaves it to NIXL, whose telemetry is off
+    unless its environment switches it on.
+    """
+    if not plan.target.disaggregated or plan.version < ENGINE_METRICS_SINCE:
+        return None
+    command = worker_command(plan, next(planned for planned in plan.workers if planned.role is Role.PREFILL))
+    if plan.target.engine is Engine.VLLM:
+        return "vllm:nixl_bytes_transferred_sum"
+    if plan.target.engine is Engine.SGLANG and command.env.get("NIXL_TELEMETRY_ENABLE") == "y":
+        return "agent_tx_bytes_total"
+    if plan.target.engine is Engine.TRTLLM and "--publish-events-and-metrics" in command.args:
+        return "trtllm_kv_transfer_bytes_sum"
+    return None
