@@ -15,7 +15,8 @@ class ModelCacheArgs:
     """weights: the models to download. size: Kubernetes quantity. storage_class: None for the cluster's default.
 
     image: what the Job runs in. archs: CPU architectures that it holds. token_secret: name of the Secret with the
-    Hugging Face token. volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim after the stack.
+    Hugging Face token. volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim
+    after the stack.
     """
 
     namespace: str

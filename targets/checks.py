@@ -119,7 +119,12 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
 def _hardware(plan: GraphPlan) -> Iterator[str]:
     target, instance = plan.target, plan.pool.instance
     wanted = target.gpus or (None,)
-    fitting = [i.name for i in INSTANCE_TYPES.values() if i.gpu in wanted and i.arch in target.archs]
+    largest = max(worker.gpus for worker in target.workers)
+    fitting = [
+        instance.name
+        for instance in INSTANCE_TYPES.values()
+        if instance.gpu in wanted and instance.arch in target.archs and instance.gpus >= largest
+    ]
     choices = f"choose one of {', '.join(fitting)}"
     if instance.arch not in target.archs:
         yield (
@@ -171,13 +176,13 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
         worker = planned.worker
         if worker.gpus > node * planned.nodes:
             yield (
-                f"{plan.key}.{worker.role}.tensorParallel: one {worker.role} worker needs {worker.gpus} GPUs "
+                f"{plan.key}.{worker.role}.tensorParallel: {_one(worker.role)} needs {worker.gpus} GPUs "
                 f"(TP {worker.tensor_parallel} × PP {worker.pipeline_parallel or 1}), but {planned.nodes} "
                 f"node(s) of {plan.pool.instance.name} have {node * planned.nodes}"
             )
         elif worker.gpus % planned.nodes or 0 < worker.gpus < planned.nodes:
             yield (
-                f"{plan.key}.{worker.role}.nodes: {worker.gpus} GPUs of one {worker.role} worker "
+                f"{plan.key}.{worker.role}.nodes: {worker.gpus} GPU(s) of {_one(worker.role)} "
                 f"do not divide over {planned.nodes} nodes"
             )
         elif planned.nodes > 1 and not worker.gpus:
@@ -188,16 +193,15 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             f"{plan.key}: {plan.name} needs {plan.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
             f"({plan.pool}); lower tensorParallel or replicas, or raise pool.nodes"
         )
-    elif not _packs([plan]):
-        yield (
-            f"pool.nodes: {plan.pool} has GPUs enough for {plan.name} but no way to place its workers "
-            "whole on nodes; raise pool.nodes"
-        )
     if plan.transport == "node" and plan.target.disaggregated and plan.gpus > node:
         yield (
             f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {plan.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose efa"
         )
+
+
+def _one(role: Role) -> str:
+    return "one worker" if role is Role.WORKER else f"one {role} worker"
 
 
 def _packs(plans: Iterable[GraphPlan]) -> bool:

@@ -19,7 +19,7 @@ class Version:
         """Read `1.2.1`. Raises ValueError for anything else."""
         parts = text.split(".")
         if len(parts) != 3 or not all(part.isdigit() for part in parts):
-            raise ValueError(f"{text!r} is not a MAJOR.MINOR.PATCH version")
+            raise ValueError("write a version as MAJOR.MINOR.PATCH")
         return cls(*map(int, parts))
 
     @property

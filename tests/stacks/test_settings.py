@@ -1,0 +1,207 @@
+"""What users read when a stack's file is wrong: every kind of refusal with its whole message, one problem a line."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from stacks.settings import PROJECT, ConfigError, Settings, from_text, parse
+from targets.catalogue import TARGETS
+from targets.hardware import INSTANCE_TYPES
+
+STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
+TARGET_NAMES, INSTANCE_NAMES = ", ".join(TARGETS), ", ".join(INSTANCE_TYPES)
+ROLE_KEYS = (
+    "replicas, nodes, tensorParallel, pipelineParallel, expertParallel, maxNumTokens, maxBatchSize, maxSeqLen, "
+    "freeGpuMemoryFraction, chunkedPrefill, extraArgs, env"
+)
+TOP_KEYS = ", ".join(str(field.alias) for field in Settings.model_fields.values())
+
+REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
+    "unknown target": (
+        {"target": "vllm-h100"},
+        f"target: 'vllm-h100': no such target; choose one of {TARGET_NAMES}",
+    ),
+    "unknown key": (
+        {"graf": {"name": "a"}},
+        f"graf: unknown key, given {{name}} (did you mean graph?); known keys: {TOP_KEYS}",
+    ),
+    "unknown key below": (
+        {"graph": {"decode": {"replica": 2}}},
+        f"graph.decode.replica: unknown key, given 2 (did you mean replicas?); known keys: {ROLE_KEYS}",
+    ),
+    "unknown key of a list's item": (
+        {"graphs": [{"name": "a", "decode": {"zzz": 2}}]},
+        f"graphs[0].decode.zzz: unknown key, given 2; known keys: {ROLE_KEYS}",
+    ),
+    "text for a mapping": (
+        {"graph": {"decode": 5}},
+        "graph.decode: 5 is not an object; write its keys below it",
+    ),
+    "mapping for a list": (
+        {"graphs": {"name": "a"}},
+        "graphs: {name} is not a list; write each item with a dash below it",
+    ),
+    "below the bound": (
+        {"graph": {"decode": {"replicas": 0}}},
+        "graph.decode.replicas: 0: input should be greater than or equal to 1",
+    ),
+    "above the bound": (
+        {"graph": {"decode": {"freeGpuMemoryFraction": 1.5}}},
+        "graph.decode.freeGpuMemoryFraction: 1.5: input should be less than or equal to 0.95",
+    ),
+    "no number": (
+        {"graph": {"decode": {"maxBatchSize": "many"}}},
+        "graph.decode.maxBatchSize: 'many': input should be a valid integer, unable to parse string as an integer",
+    ),
+    "none of the choices": (
+        {"graph": {"frontend": {"routerMode": "fast"}}},
+        "graph.frontend.routerMode: 'fast' is not allowed; choose one of 'round-robin', 'random' or 'kv'",
+    ),
+    "none of the sizes": (
+        {"graph": {"decode": {"tensorParallel": 3}}},
+        "graph.decode.tensorParallel: 3 is not allowed; choose one of 1, 2, 4 or 8",
+    ),
+    "no object name": (
+        {"graph": {"name": "GPT_OSS"}},
+        "graph.name: 'GPT_OSS': string should match pattern '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
+    ),
+    "no variable name": (
+        {"graph": {"decode": {"env": {"1X": "y"}}}},
+        "graph.decode.env.1X: '1X': string should match pattern '^[A-Za-z_][A-Za-z0-9_]*$'",
+    ),
+    "no commit": (
+        {"graph": {"draftRevision": "main"}},
+        "graph.draftRevision: 'main': string should match pattern '^[0-9a-f]{40}$'",
+    ),
+    "no digest": (
+        {"graph": {"image": {"digest": "sha256:1"}}},
+        "graph.image.digest: 'sha256:1': string should match pattern '^sha256:[0-9a-f]{64}$'",
+    ),
+    "no version": (
+        {"graph": {"dynamoVersion": "1.2"}},
+        "graph.dynamoVersion: '1.2': write a version as MAJOR.MINOR.PATCH",
+    ),
+    "unsupported release": (
+        {"graph": {"dynamoVersion": "1.5.1"}},
+        "graph.dynamoVersion: '1.5.1': Dynamo 1.5.1 is not supported; choose one of 0.4.1, 1.0.2, 1.2.1, 1.3.1, "
+        "1.4.2, 1.6.1",
+    ),
+    "unknown instance type": (
+        {"pool": {"instanceType": "p4d.24xlarge"}},
+        f"pool.instanceType: 'p4d.24xlarge': no such instance type here; choose one of {INSTANCE_NAMES}",
+    ),
+    "further graph without a name": (
+        {"graphs": [{"target": "trtllm-disagg-8k"}]},
+        "graphs[0].name: missing; it has no default",
+    ),
+    "further graph of an unknown target": (
+        {"graphs": [{"name": "a", "target": "x"}]},
+        f"graphs[0].target: 'x': no such target; choose one of {TARGET_NAMES}",
+    ),
+    "graphs of one name": (
+        {"pool": {"nodes": 2}, "graphs": [{"name": "gpt-oss-disagg"}]},
+        "graphs[0].name: 'gpt-oss-disagg' is the name of more than one graph of the stack; choose another",
+    ),
+    "more graphs than the pool holds": (
+        {"graphs": [{"name": "second"}]},
+        "graphs: all graphs together need 16 GPUs (gpt-oss-disagg 8 + second 8), whole workers on nodes, but the "
+        "pool has 8 (1 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes",
+    ),
+    "further graph for other hardware": (
+        {"graphs": [{"name": "second", "target": "vllm-disagg-h100"}]},
+        "pool.instanceType: p6-b200.48xlarge has B200 GPUs, but target vllm-disagg-h100 is for H100 or H200; "
+        "choose one of p5.48xlarge, p5en.48xlarge",
+    ),
+    "what checks refuse": (
+        {"graph": {"decode": {"tensorParallel": 8}}},
+        "graph: gpt-oss-disagg needs 12 GPUs (prefill 1×4 + decode 1×8), but the pool has 8 "
+        "(1 × p6-b200.48xlarge (8 × B200 each)); lower tensorParallel or replicas, or raise pool.nodes",
+    ),
+    "platform older than the graph": (
+        {"platform": {"install": False, "version": "1.2.1"}, "graph": {"dynamoVersion": "1.3.1"}},
+        "platform.version: 1.2.1 is older than graph.dynamoVersion 1.3.1; use a platform of 1.3 or newer, or lower "
+        "graph.dynamoVersion",
+    ),
+    "plain token": (
+        {"huggingFace": {"token": "hf_visible"}},
+        "huggingFace.token: the value is not encrypted; set it with "
+        "`pulumi config set --secret --path dynamo-gpt-oss:huggingFace.token`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_with_this_message(name: str) -> None:
+    values, message = REFUSED[name]
+    with pytest.raises(ConfigError) as refusal:
+        parse({**STACK, **values}, set())
+    assert str(refusal.value) == f"{PROJECT}:{message}"
+
+
+def test_every_problem_gets_a_line_of_its_own() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        parse({**STACK, "graph": {"decode": {"replicas": 0}, "prefill": {"replicas": 65}}}, set())
+    assert str(refusal.value).splitlines() == [
+        f"{PROJECT}:graph.prefill.replicas: 65: input should be less than or equal to 64",
+        f"{PROJECT}:graph.decode.replicas: 0: input should be greater than or equal to 1",
+    ]
+
+
+def test_a_missing_target_lists_the_choices() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        parse({"cluster": {"kind": "existing"}}, set())
+    assert str(refusal.value) == f"{PROJECT}:target: missing; choose one of {TARGET_NAMES}"
+
+
+def test_a_refused_section_never_shows_the_token() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        parse({**STACK, "huggingFace": {"token": {"oops": "hf_secret"}}}, {"huggingFace"})
+    assert "hf_secret" not in str(refusal.value)
+    assert "[secret]" in str(refusal.value)
+
+
+def test_an_encrypted_token_is_taken_and_hidden() -> None:
+    settings = parse({**STACK, "huggingFace": {"token": "hf_secret"}}, {"huggingFace"})
+    assert settings.hugging_face.token is not None
+    assert "hf_secret" not in repr(settings)
+
+
+def test_structured_values_come_as_json_and_the_target_as_text() -> None:
+    config = {
+        f"{PROJECT}:target": "mocker-disagg-cpu",
+        f"{PROJECT}:cluster": json.dumps({"kind": "existing"}),
+        "aws:region": "us-east-1",
+    }
+    assert from_text(config, set()).plan().name == "mocker-disagg"
+    with pytest.raises(ConfigError) as refusal:
+        from_text({**config, f"{PROJECT}:graph": "gpt-oss"}, set())
+    assert str(refusal.value) == f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it"
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_the_target_alone_gives_a_pool_that_holds_it(target: str) -> None:
+    version = {"graph": {"dynamoVersion": "1.3.1"}} if target == "trtllm-disagg-8k" else {}
+    plan = parse({**STACK, "target": target, **version}, set()).plan()
+    assert plan.gpus <= plan.pool.gpus
+    assert plan.pool.instance.gpu in (TARGETS[target].gpus or (None,))
+
+
+def test_more_replicas_never_add_nodes_by_themselves() -> None:
+    with pytest.raises(ConfigError, match=r"graph: gpt-oss-disagg needs 12 GPUs"):
+        parse({**STACK, "graph": {"decode": {"replicas": 2}}}, set())
+    said = parse({**STACK, "graph": {"decode": {"replicas": 2}}, "pool": {"nodes": 2}}, set())
+    assert said.plan().gpus == 12
+
+
+def test_the_platform_is_of_the_newest_graph_s_release() -> None:
+    values = {
+        **STACK,
+        "pool": {"nodes": 2},
+        "graphs": [{"name": "second", "dynamoVersion": "1.4.2"}],
+    }
+    settings = parse(values, set())
+    assert str(settings.platform_version()) == "1.4.2"
+    assert [str(plan.version) for plan in settings.plans()] == ["1.2.1", "1.4.2"]
+    assert [plan.name for plan in settings.plans()] == ["gpt-oss-disagg", "second"]

@@ -1,0 +1,294 @@
+"""Every refusal of targets/checks.py with its whole message, and the nearest config that is not refused."""
+
+from typing import Any
+
+import pytest
+
+from targets.catalogue import TARGETS, Target
+from targets.checks import check, check_platform, check_together
+from targets.hardware import INSTANCE_TYPES, Gpu
+from targets.knobs import GraphKnobs
+from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.releases import Version
+
+
+def plan(target: str, instance: str, nodes: int = 1, *, key: str = "graph", **knobs: Any) -> GraphPlan:
+    """knobs: as in the stack's file, camelCase."""
+    pool = Pool(instance=INSTANCE_TYPES[instance], nodes=nodes)
+    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, key=key)
+
+
+H100, H200, B200, GB200 = "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
+GUIDE, LONG, AGG = "trtllm-disagg-b200", "trtllm-disagg-8k", "trtllm-agg-gb200"
+VLLM, SGLANG, MOCKER = "vllm-disagg-h100", "sglang-disagg-h100", "mocker-disagg-cpu"
+AGENTIC = "vllm-disagg-agentic-b200"
+DIGEST = "sha256:" + "0" * 64
+COMMIT = "0" * 40
+
+REFUSED: dict[str, tuple[GraphPlan, str]] = {
+    "aggregated target on x86": (
+        plan(AGG, B200),
+        "pool.instanceType: p6-b200.48xlarge is amd64, but target trtllm-agg-gb200 runs only on arm64; "
+        "choose one of p6e-gb200.36xlarge",
+    ),
+    "another GPU": (
+        plan(GUIDE, H100),
+        "pool.instanceType: p5.48xlarge has H100 GPUs, but target trtllm-disagg-b200 is for B200 or B300; "
+        "choose one of p6-b200.48xlarge, p6-b300.48xlarge",
+    ),
+    "no GPU": (
+        plan(GUIDE, "m7i.4xlarge"),
+        "pool.instanceType: m7i.4xlarge has no GPUs, but target trtllm-disagg-b200 is for B200 or B300; "
+        "choose one of p6-b200.48xlarge, p6-b300.48xlarge",
+    ),
+    "GPUs for nothing": (
+        plan(MOCKER, H100),
+        "pool.instanceType: p5.48xlarge has H100 GPUs, but target mocker-disagg-cpu is for CPU nodes; "
+        "choose one of m7i.4xlarge, m7g.4xlarge",
+    ),
+    "image of another architecture": (
+        plan(GUIDE, B200, image={"archs": ["arm64"]}),
+        "graph.image.archs: [arm64] does not hold amd64, the architecture of p6-b200.48xlarge",
+    ),
+    "release older than the target": (
+        plan(AGENTIC, B200, dynamoVersion="1.2.1"),
+        "graph.dynamoVersion: 1.2.1 cannot run target vllm-disagg-agentic-b200; use 1.3.1 or newer",
+    ),
+    "mocker without disaggregation": (
+        plan(MOCKER, "m7i.4xlarge", dynamoVersion="0.4.1"),
+        "graph.dynamoVersion: 0.4.1 cannot run target mocker-disagg-cpu; use 1.0.2 or newer",
+    ),
+    "EAGLE3 and disaggregation on 1.3.0": (
+        plan(AGENTIC, B200, dynamoVersion="1.3.0"),
+        "graph.dynamoVersion: 1.3.0 crashes with EAGLE3 and disaggregation (known issue of 1.3.0); "
+        "use 1.3.1 or newer",
+    ),
+    "draft of a target without one": (
+        plan(GUIDE, B200, draftRevision=COMMIT),
+        "graph.draftRevision: target trtllm-disagg-b200 uses no draft model; leave it out",
+    ),
+    "expert parallelism of vLLM": (
+        plan(VLLM, H100, decode={"expertParallel": 4}),
+        "graph.decode.expertParallel: 4 has no meaning for vllm; leave it out",
+    ),
+    "GPUs of the mocker": (
+        plan(MOCKER, "m7i.4xlarge", prefill={"maxSeqLen": 4096}),
+        "graph.prefill.maxSeqLen: 4096 has no meaning for mocker; leave it out",
+    ),
+    "worker larger than a node": (
+        plan(AGG, GB200, worker={"tensorParallel": 8}),
+        "graph.worker.tensorParallel: one worker needs 8 GPUs (TP 8 × PP 1), but 1 node(s) of "
+        "p6e-gb200.36xlarge have 4\n"
+        "graph: gpt-oss-agg needs 8 GPUs (worker 1×8), but the pool has 4 (1 × p6e-gb200.36xlarge (4 × GB200 each)); "
+        "lower tensorParallel or replicas, or raise pool.nodes",
+    ),
+    "worker that does not divide": (
+        plan(AGG, GB200, 18, worker={"tensorParallel": 8, "nodes": 3}),
+        "graph.worker.nodes: 8 GPU(s) of one worker do not divide over 3 nodes",
+    ),
+    "worker on more nodes than GPUs": (
+        plan(LONG, B200, 2, prefill={"nodes": 2}),
+        "graph.prefill.nodes: 1 GPU(s) of one prefill worker do not divide over 2 nodes",
+    ),
+    "CPU worker over nodes": (
+        plan(MOCKER, "m7i.4xlarge", decode={"nodes": 2}),
+        "graph.decode.nodes: 2, but a worker without GPUs runs on 1 node",
+    ),
+    "graph larger than the pool": (
+        plan(GUIDE, B200, decode={"tensorParallel": 8}),
+        "graph: gpt-oss-disagg needs 12 GPUs (prefill 1×4 + decode 1×8), but the pool has 8 "
+        "(1 × p6-b200.48xlarge (8 × B200 each)); lower tensorParallel or replicas, or raise pool.nodes",
+    ),
+    "replicas, tensor and pipeline parallelism": (
+        plan(GUIDE, B200, 2, decode={"replicas": 2, "pipelineParallel": 2}),
+        "graph: gpt-oss-disagg needs 20 GPUs (prefill 1×4 + decode 2×8), but the pool has 16 "
+        "(2 × p6-b200.48xlarge (8 × B200 each)); lower tensorParallel or replicas, or raise pool.nodes",
+    ),
+    "one node that is too small": (
+        plan(GUIDE, B200, 2, decode={"tensorParallel": 8}, transport="node"),
+        "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 12 GPUs and "
+        "p6-b200.48xlarge has 8; choose efa",
+    ),
+    "experts that do not divide": (
+        plan(LONG, B200, decode={"expertParallel": 8}),
+        "graph.decode.expertParallel: 8 does not divide tensorParallel 4; experts are spread over the "
+        "tensor-parallel GPUs",
+    ),
+    "batch above the CUDA graphs": (
+        plan(GUIDE, B200, decode={"maxBatchSize": 256}),
+        "graph.decode.maxBatchSize: 256 is above 128, the largest batch that target trtllm-disagg-b200 captures "
+        "CUDA graphs for",
+    ),
+    "sequences shorter than the traffic": (
+        plan(GUIDE, B200, decode={"maxSeqLen": 32255}),
+        "graph.decode.maxSeqLen: 32255 is below 32256, what target trtllm-disagg-b200 is for (32000 tokens in, "
+        "256 out)",
+    ),
+    "prompts longer than the transfer buffer": (
+        plan(LONG, B200, prefill={"maxSeqLen": 9217}),
+        "graph.prefill.maxSeqLen: 9217 is above 9216, the tokens that target trtllm-disagg-8k's KV transfer buffer "
+        "holds; a longer prompt would block the transfer for ever (dynamo#4327)",
+    ),
+    "EFA without EFA": (
+        plan(MOCKER, "m7i.4xlarge", transport="efa"),
+        "graph.transport: 'efa', but m7i.4xlarge has no EFA",
+    ),
+    "EFA on 0.4": (
+        plan(VLLM, H100, transport="efa", dynamoVersion="0.4.1"),
+        "graph.transport: 'efa' needs an image with EFA's libraries, of which Dynamo 0.4.1 publishes none; "
+        "use dynamoVersion 1.0.2 or newer",
+    ),
+    "SGLang over EFA": (
+        plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.3.1"),
+        "graph.transport: 'efa' with SGLang 1.3.1 answers 200 with nothing in it after about 300 s (dynamo#12106); "
+        "keep the graph on one node (transport node) or use dynamoVersion 1.4.2 or newer",
+    ),
+    "GB200 over EFA": (
+        plan(LONG, GB200, 2, dynamoVersion="1.2.1"),
+        "graph.transport: 'efa' on GB200 with Dynamo 1.2.1 cannot register GPU memory (libfabric#12019, nixl#1609); "
+        "use dynamoVersion 1.3.1 or newer",
+    ),
+    "kv routing without reuse": (
+        plan(LONG, B200, frontend={"routerMode": "kv"}),
+        "graph.frontend.routerMode: 'kv' finds nothing on target trtllm-disagg-8k, whose engine files switch KV "
+        "block reuse off; choose round-robin or random",
+    ),
+    "another chat processor": (
+        plan(VLLM, H100, frontend={"extraArgs": ["--dyn-chat-processor=vllm"]}),
+        "graph.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 (dynamo#14936); "
+        "leave it out, the default processor parses harmony",
+    ),
+    "an argument that is a knob": (
+        plan(GUIDE, B200, decode={"extraArgs": ["--tensor-parallel-size", "8"]}),
+        "graph.decode.extraArgs: '--tensor-parallel-size' is set already; use graph.decode.tensorParallel",
+    ),
+    "an argument that the target decides": (
+        plan(GUIDE, B200, decode={"extraArgs": ["--model-path=/tmp"]}),
+        "graph.decode.extraArgs: '--model-path' is set already; the target decides it",
+    ),
+    "etcd's address": (
+        plan(GUIDE, B200, decode={"env": {"ETCD_ENDPOINTS": "http://etcd:2379"}}),
+        "graph.decode.env: 'ETCD_ENDPOINTS' is not allowed: discovery is the platform's choice and a fixed address "
+        "breaks it (dynamo PR#12070)",
+    ),
+    "the token in an environment": (
+        plan(GUIDE, B200, frontend={"env": {"HF_TOKEN": "hf_x", "NATS_SERVER": "nats://x"}}),
+        "graph.frontend.env: 'HF_TOKEN' is not allowed: a token there is readable in the graph; use "
+        "huggingFace.token\n"
+        "graph.frontend.env: 'NATS_SERVER' is not allowed: the operator sets it",
+    ),
+    "GPUs by environment": (
+        plan(GUIDE, B200, prefill={"env": {"CUDA_VISIBLE_DEVICES": "0,1,2,3"}}),
+        "graph.prefill.env: 'CUDA_VISIBLE_DEVICES' is not allowed: the GPU limit decides which GPUs a worker sees",
+    ),
+    "another graph's namespace": (
+        plan(GUIDE, B200, prefill={"env": {"DYN_NAMESPACE": "dynamo"}}),
+        "graph.prefill.env: 'DYN_NAMESPACE' is not allowed: the operator sets it; graphs that share one would see "
+        "each other's workers",
+    ),
+    "tag without a version": (
+        plan(GUIDE, B200, image={"tag": "latest"}),
+        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:latest' does not say its Dynamo version, which "
+        "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
+    ),
+    "tag and digest": (
+        plan(GUIDE, B200, image={"tag": "1.2.1", "digest": DIGEST, "runtimeVersion": "1.2.1"}),
+        f"graph.image: tag '1.2.1' and digest '{DIGEST}' exclude each other; keep one",
+    ),
+    "name too long": (
+        plan(GUIDE, B200, name="gpt-oss-120b-disaggregated-b"),
+        "graph.name: 'gpt-oss-120b-disaggregated-b' has 28 characters; at most 26 leave room for the component's "
+        "name in Grove's pod names",
+    ),
+    "name too long for workers that span nodes": (
+        plan(GUIDE, B200, 4, name="gpt-oss-120b-disaggregated-b", prefill={"nodes": 2}, decode={"nodes": 2}),
+        "graph.name: 'gpt-oss-120b-disaggregated-b' has 28 characters; at most 27 leave room for the component's "
+        "name in Grove's pod names",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_with_this_message(name: str) -> None:
+    refused, message = REFUSED[name]
+    with pytest.raises(Refusal) as refusal:
+        check(refused)
+    assert str(refusal.value) == message
+
+
+ACCEPTED = {
+    "aggregated target on its hardware": plan(AGG, GB200),
+    "a node for each role": plan(GUIDE, B200, 2, decode={"tensorParallel": 8}),
+    "worker over two nodes": plan(AGG, GB200, 2, worker={"tensorParallel": 8, "nodes": 2}),
+    "batch at the CUDA graphs' limit": plan(GUIDE, B200, decode={"maxBatchSize": 128}),
+    "sequences as long as the traffic": plan(GUIDE, B200, decode={"maxSeqLen": 32256}),
+    "prompts as long as the transfer buffer": plan(LONG, B200, prefill={"maxSeqLen": 9216}),
+    "SGLang on one node": plan(SGLANG, H100, dynamoVersion="1.3.1"),
+    "SGLang over EFA from 1.4": plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.4.2"),
+    "GB200 over EFA from 1.3": plan(LONG, GB200, 2, dynamoVersion="1.3.1"),
+    "EAGLE3 and disaggregation on 1.3.1": plan(AGENTIC, B200, dynamoVersion="1.3.1"),
+    "an argument that is not set": plan(GUIDE, B200, decode={"extraArgs": ["--max-beam-width", "1"]}),
+    "a tag with its version": plan(GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.2.1"}),
+    "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
+    "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_is_not_refused(name: str) -> None:
+    check(ACCEPTED[name])
+
+
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Target) -> None:
+    for instance in INSTANCE_TYPES.values():
+        fits = instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
+        if fits and (instance.gpus >= 4 or not target.gpus):
+            version = "1.3.1" if instance.gpu is Gpu.GB200 and target.disaggregated else None
+            check(plan(target.name, instance.name, 2, dynamoVersion=version))
+
+
+def test_a_platform_older_than_the_graph_is_refused() -> None:
+    newer = plan(GUIDE, B200, dynamoVersion="1.3.1")
+    with pytest.raises(Refusal) as refusal:
+        check_platform(newer, Version(1, 2, 1))
+    assert str(refusal.value) == (
+        "platform.version: 1.2.1 is older than graph.dynamoVersion 1.3.1; use a platform of 1.3 or newer, or lower "
+        "graph.dynamoVersion"
+    )
+    check_platform(newer, Version(1, 3, 0))
+    check_platform(newer, Version(1, 6, 1))
+
+
+def test_graphs_with_one_name_are_refused() -> None:
+    with pytest.raises(Refusal) as refusal:
+        check_together([plan(GUIDE, B200, 2), plan(GUIDE, B200, 2, key="graphs[0]")])
+    assert str(refusal.value) == (
+        "graphs[0].name: 'gpt-oss-disagg' is the name of more than one graph of the stack; choose another"
+    )
+
+
+def test_graphs_that_do_not_fit_beside_each_other_are_refused() -> None:
+    # 15 of 16 GPUs, but five at a time on one node.
+    graphs = [plan(LONG, B200, 2, name=name, key=f"graphs[{name}]") for name in ("a", "b", "c")]
+    with pytest.raises(Refusal) as refusal:
+        check_together(graphs)
+    assert str(refusal.value) == (
+        "graphs: all graphs together need 15 GPUs (a 5 + b 5 + c 5), whole workers on nodes, but the pool has 16 "
+        "(2 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes"
+    )
+    check_together([plan(LONG, B200, 3, name=name) for name in ("a", "b", "c")])
+
+
+def test_a_further_graph_is_named_by_its_own_key() -> None:
+    with pytest.raises(Refusal) as refusal:
+        check(plan(GUIDE, B200, key="graphs[1]", decode={"maxBatchSize": 256}))
+    assert str(refusal.value).startswith("graphs[1].decode.maxBatchSize: 256 is above 128")
+
+
+def test_a_role_that_the_target_lacks_is_refused() -> None:
+    with pytest.raises(Refusal) as refusal:
+        plan(GUIDE, B200, worker={"replicas": 2})
+    assert str(refusal.value) == (
+        "graph.worker: target trtllm-disagg-b200 has no such role; its roles are decode, prefill"
+    )
