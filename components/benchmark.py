@@ -11,11 +11,9 @@ from graphs.benchmark import JobSpec
 
 @dataclass(frozen=True, kw_only=True)
 class BenchmarkArgs:
-    """job: what runs. size, storage_class: of the results' claim; None for the cluster's default class."""
+    """job: what runs, against which graph, with which limits."""
 
     job: JobSpec
-    size: str
-    storage_class: str | None
 
 
 class Benchmark(pulumi.ComponentResource):
@@ -28,16 +26,14 @@ class Benchmark(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:Benchmark", name, None, opts)
         self.claim = self._claim(args)
         self.job = self._job(args, self._commands(args))
-        self.register_outputs({"claimName": benchmark.RESULTS_CLAIM, "jobName": benchmark.NAME})
+        self.register_outputs({"claimName": args.job.claim, "jobName": args.job.name})
 
     def _claim(self, args: BenchmarkArgs) -> kubernetes.core.v1.PersistentVolumeClaim:
-        manifest = benchmark.results_claim(
-            args.job.namespace, size=args.size, storage_class=args.storage_class
-        )
+        manifest = benchmark.results_claim(args.job)
         # A class that binds on first use would be waited for before the Job, its first user, exists.
         manifest["metadata"]["annotations"] = {"pulumi.com/skipAwait": "true"}
         return kubernetes.core.v1.PersistentVolumeClaim(
-            benchmark.RESULTS_CLAIM,
+            args.job.claim,
             metadata=manifest["metadata"],
             spec=manifest["spec"],
             opts=pulumi.ResourceOptions(parent=self),
@@ -46,7 +42,7 @@ class Benchmark(pulumi.ComponentResource):
     def _commands(self, args: BenchmarkArgs) -> kubernetes.core.v1.ConfigMap:
         manifest = benchmark.config_map(args.job)
         return kubernetes.core.v1.ConfigMap(
-            benchmark.NAME,
+            args.job.name,
             metadata=manifest["metadata"],
             data=manifest["data"],
             opts=pulumi.ResourceOptions(parent=self),
@@ -56,7 +52,7 @@ class Benchmark(pulumi.ComponentResource):
         manifest = benchmark.job(args.job)
         seconds = manifest["spec"]["activeDeadlineSeconds"] + 300
         return kubernetes.batch.v1.Job(
-            benchmark.NAME,
+            args.job.name,
             metadata=manifest["metadata"],
             spec=manifest["spec"],
             opts=pulumi.ResourceOptions(

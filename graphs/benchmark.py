@@ -32,10 +32,8 @@ AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
 AIPERF_PYTHON = "/opt/aiperf/venv/bin/python"
 
 NAME = "benchmark"
-"""Of the Job, its ConfigMap and its container."""
-RESULTS_CLAIM = "benchmark-results"
+"""Of the Job and its ConfigMap; the claim and the reader are called after it."""
 RESULTS_PATH = "/results"
-READER = "benchmark-reader"
 SCRIPT = "run_benchmark.py"
 PLAN = "plan.json"
 PLAN_ANNOTATION = f"{LABEL_PREFIX}/benchmark-plan"
@@ -63,7 +61,8 @@ class Point:
 class JobSpec:
     """How the Job runs. ready_seconds: for the graph to answer; limit_seconds: for all measurements after that.
 
-    telemetry: addresses of DCGM exporters. graph: its frontend is what is measured.
+    telemetry: addresses of DCGM exporters. graph: its frontend is what is measured. name: of the objects.
+    size, storage_class: of the results' claim; None for the cluster's default class.
     """
 
     namespace: str
@@ -74,6 +73,19 @@ class JobSpec:
     image: str = AIPERF_IMAGE
     pull_secret: str | None = None
     telemetry: tuple[str, ...] = ()
+    size: str = "10Gi"
+    storage_class: str | None = None
+    name: str = NAME
+
+    @property
+    def claim(self) -> str:
+        """The claim that keeps the results."""
+        return f"{self.name}-results"
+
+    @property
+    def reader(self) -> str:
+        """The pod that results are copied from."""
+        return f"{self.name}-reader"
 
 
 def shape_name(shape: Benchmark) -> str:
@@ -220,12 +232,15 @@ def run_plan(
     }
 
 
-def results_claim(namespace: str, *, size: str, storage_class: str | None) -> dict[str, Any]:
+def results_claim(spec: JobSpec) -> dict[str, Any]:
     """The claim that results stay on when the Job is gone."""
-    spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
-    if storage_class:
-        spec["storageClassName"] = storage_class
-    return _object("v1", "PersistentVolumeClaim", RESULTS_CLAIM, namespace, spec=spec)
+    asked: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": spec.size}},
+    }
+    if spec.storage_class:
+        asked["storageClassName"] = spec.storage_class
+    return _object("v1", "PersistentVolumeClaim", spec.claim, spec, spec=asked)
 
 
 def config_map(spec: JobSpec) -> dict[str, Any]:
@@ -241,7 +256,7 @@ def config_map(spec: JobSpec) -> dict[str, Any]:
     )
     script = files("graphs.scripts").joinpath(SCRIPT).read_text()
     data = {SCRIPT: script, PLAN: json.dumps(plan, indent=1)}
-    return _object("v1", "ConfigMap", NAME, spec.namespace, data=data)
+    return _object("v1", "ConfigMap", spec.name, spec, data=data)
 
 
 def job(spec: JobSpec) -> dict[str, Any]:
@@ -256,43 +271,44 @@ def job(spec: JobSpec) -> dict[str, Any]:
         "volumeMounts": [
             {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
             {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True},
-            {"name": RESULTS_CLAIM, "mountPath": RESULTS_PATH},
+            {"name": "results", "mountPath": RESULTS_PATH},
         ],
         "securityContext": container_security(),
         # AIPerf starts a process for three of four CPUs; too few of them measure AIPerf instead of the graph.
         "resources": {"requests": {"cpu": "8", "memory": "16Gi"}, "limits": {"memory": "48Gi"}},
     }
     pod = {
-        **_pod(container, spec.pull_secret),
+        **_pod(container, spec),
         "volumes": [
-            {"name": "script", "configMap": {"name": NAME}},
+            {"name": "script", "configMap": {"name": spec.name}},
             {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM, "readOnly": True}},
-            _results_volume(),
+            _results_volume(spec),
         ],
     }
     digest = hashlib.sha256(json.dumps(config_map(spec)["data"]).encode()).hexdigest()[:16]
-    metadata = {"labels": {"app": NAME, **MANAGED_BY}, "annotations": {PLAN_ANNOTATION: digest}}
+    metadata = {"labels": {"app": spec.name, **MANAGED_BY}, "annotations": {PLAN_ANNOTATION: digest}}
     template = {"metadata": metadata, "spec": pod}
     seconds = spec.ready_seconds + spec.limit_seconds + 60
     whole = {"backoffLimit": 0, "activeDeadlineSeconds": seconds, "template": template}
-    return _object("batch/v1", "Job", NAME, spec.namespace, spec=whole)
+    return _object("batch/v1", "Job", spec.name, spec, spec=whole)
 
 
-def reader(namespace: str, *, image: str = AIPERF_IMAGE, pull_secret: str | None = None) -> dict[str, Any]:
+def reader(spec: JobSpec) -> dict[str, Any]:
     """A pod that holds the results' claim open for a copy, and ends by itself."""
     container = {
-        "name": READER,
-        "image": image,
+        "name": "reader",
+        "image": spec.image,
         "command": [AIPERF_PYTHON, "-c", f"import time; time.sleep({_READER_SECONDS})"],
-        "volumeMounts": [{"name": RESULTS_CLAIM, "mountPath": RESULTS_PATH, "readOnly": True}],
+        "volumeMounts": [{"name": "results", "mountPath": RESULTS_PATH, "readOnly": True}],
         "securityContext": container_security(),
+        "resources": {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
     }
     pod = {
-        **_pod(container, pull_secret),
-        "volumes": [_results_volume()],
+        **_pod(container, spec),
+        "volumes": [_results_volume(spec)],
         "activeDeadlineSeconds": _READER_SECONDS,
     }
-    return _object("v1", "Pod", READER, namespace, spec=pod)
+    return _object("v1", "Pod", spec.reader, spec, spec=pod)
 
 
 def copy_command() -> list[str]:
@@ -301,7 +317,7 @@ def copy_command() -> list[str]:
     return [AIPERF_PYTHON, "-c", code]
 
 
-def _pod(container: dict[str, Any], pull_secret: str | None) -> dict[str, Any]:
+def _pod(container: dict[str, Any], spec: JobSpec) -> dict[str, Any]:
     without_gpu = {"matchExpressions": [{"key": GPU_PRESENT_LABEL, "operator": "DoesNotExist"}]}
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
@@ -317,15 +333,15 @@ def _pod(container: dict[str, Any], pull_secret: str | None) -> dict[str, Any]:
             }
         },
     }
-    if pull_secret:
-        pod["imagePullSecrets"] = [{"name": pull_secret}]
+    if spec.pull_secret:
+        pod["imagePullSecrets"] = [{"name": spec.pull_secret}]
     return pod
 
 
-def _results_volume() -> dict[str, Any]:
-    return {"name": RESULTS_CLAIM, "persistentVolumeClaim": {"claimName": RESULTS_CLAIM}}
+def _results_volume(spec: JobSpec) -> dict[str, Any]:
+    return {"name": "results", "persistentVolumeClaim": {"claimName": spec.claim}}
 
 
-def _object(api_version: str, kind: str, name: str, namespace: str, **rest: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+def _object(api_version: str, kind: str, name: str, of: JobSpec, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

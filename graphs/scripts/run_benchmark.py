@@ -1,10 +1,11 @@
 """Run AIPerf point by point, once the graph really answers.
 
-    python run_benchmark.py PLAN.json
+    python run_benchmark.py PLAN.json [--end-with-stdin]
 
 Runs under AIPerf's own Python, in the benchmark Job or beside the embedded cluster. PLAN.json: graphs/benchmark.py,
-`run_plan`. Writes every point's files into `results/<point>/` and `results/status.json` after each of them. Ends with
-0 if every point was measured, with 1 and a reason otherwise; on SIGTERM it takes AIPerf with it.
+`run_plan`. --end-with-stdin: end when standard input closes, as it does when the starter was killed. Writes every
+point's files into `results/<point>/` and `results/status.json` after each of them. Ends with 0 if every point was
+measured, with 1 and a reason otherwise; on SIGTERM it takes AIPerf with it.
 """
 
 import contextlib
@@ -15,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -106,9 +108,19 @@ def terminated(*_: object) -> None:
     raise SystemExit(128 + signal.SIGTERM)
 
 
+def end_with_stdin() -> None:
+    """Wait for the end of standard input, then end this process as SIGTERM would."""
+    # Not sys.stdin: its lock, held by a thread at the end, is fatal to the interpreter.
+    while os.read(0, 4096):
+        pass
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
 def main() -> None:
     """Wait, measure, say what happened."""
     signal.signal(signal.SIGTERM, terminated)
+    if "--end-with-stdin" in sys.argv[2:]:
+        threading.Thread(target=end_with_stdin, daemon=True).start()
     plan = json.loads(Path(sys.argv[1]).read_text())
     found = importlib.metadata.version("aiperf")
     if found != plan["aiperfVersion"]:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from graphs.benchmark import AIPERF_IMAGE, Point, per_gpu, points, published, shape_name
+from graphs.benchmark import AIPERF_IMAGE, AIPERF_VERSION, Point, per_gpu, points, published, shape_name
 from targets.catalogue import Benchmark, Target
 from targets.knobs import ObjectName
 from targets.plan import Refusal
@@ -14,11 +14,14 @@ from targets.strict import Strict
 OF_TARGET = "published"
 """Stands for the shape that the stack's target is published with."""
 Concurrency = Annotated[int, Field(ge=1, le=20000)]
-PinnedImage = Annotated[
-    str,
-    StringConstraints(pattern=r"^[^\s:@]+(:[0-9]+/[^\s:@]+)?(:(?!latest$)[^\s:@/]+|@sha256:[0-9a-f]{64})$"),
-]
 ExporterUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
+
+
+def _pinned(image: str) -> str:
+    name, _, tag = image.rpartition("/")[2].partition(":")
+    if "@sha256:" not in image and tag in ("", "latest"):
+        raise ValueError(f"says no version; write {name}:{AIPERF_VERSION} or a digest")
+    return image
 
 
 class OwnShape(Strict):
@@ -72,7 +75,7 @@ class BenchmarkSettings(Strict):
     """How long the graph may take to answer."""
     limit_minutes: int = Field(default=240, ge=1, le=1440)
     """How long all measurements may take."""
-    image: PinnedImage = AIPERF_IMAGE
+    image: Annotated[str, AfterValidator(_pinned)] = AIPERF_IMAGE
     """Image of AIPerf, with a tag or digest; its AIPerf must be the version that the commands are for."""
     gpu_telemetry: tuple[ExporterUrl, ...] = ()
     """Addresses of DCGM exporters, which tell the energy; none is asked where none is said."""

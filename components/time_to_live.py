@@ -1,0 +1,57 @@
+"""A stack's time to live, watched from inside its cluster."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs import time_to_live
+from graphs.time_to_live import TimeToLiveSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeToLiveArgs:
+    """spec: how long, and what ends."""
+
+    spec: TimeToLiveSpec
+
+
+class TimeToLive(pulumi.ComponentResource):
+    """The CronJob that ends the stack's graphs and GPU pools when its time is over, with the rights for it."""
+
+    cron_job: kubernetes.batch.v1.CronJob
+
+    def __init__(self, name: str, args: TimeToLiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:TimeToLive", name, None, opts)
+        script, account, role, binding, cron_job = time_to_live.objects(args.spec)
+        child = pulumi.ResourceOptions(parent=self)
+        made: list[pulumi.Resource] = [
+            kubernetes.core.v1.ConfigMap(
+                time_to_live.NAME, metadata=script["metadata"], data=script["data"], opts=child
+            ),
+            kubernetes.core.v1.ServiceAccount(time_to_live.NAME, metadata=account["metadata"], opts=child),
+            *self._rights(role, binding),
+        ]
+        self.cron_job = kubernetes.batch.v1.CronJob(
+            time_to_live.NAME,
+            metadata=cron_job["metadata"],
+            spec=cron_job["spec"],
+            opts=pulumi.ResourceOptions(parent=self, depends_on=made),
+        )
+        self.register_outputs({"cronJobName": time_to_live.NAME})
+
+    def _rights(self, role: dict[str, Any], binding: dict[str, Any]) -> list[pulumi.Resource]:
+        child = pulumi.ResourceOptions(parent=self)
+        return [
+            kubernetes.rbac.v1.Role(
+                time_to_live.NAME, metadata=role["metadata"], rules=role["rules"], opts=child
+            ),
+            kubernetes.rbac.v1.RoleBinding(
+                time_to_live.NAME,
+                metadata=binding["metadata"],
+                role_ref=binding["roleRef"],
+                subjects=binding["subjects"],
+                opts=child,
+            ),
+        ]

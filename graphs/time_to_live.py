@@ -1,0 +1,145 @@
+"""The end of a stack's time to live, from inside its cluster: for when whoever should have ended it was killed. Pure.
+
+A CronJob looks every few minutes whether the stack's time, counted from its own creation, is over. Then it deletes the
+graphs and benchmark Jobs of its namespace, and sets the stack's GPU node groups to size 0. The rest of the stack costs
+little and goes with `down`, or with `ops reap`.
+"""
+
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from graphs.benchmark import AIPERF_IMAGE, AIPERF_PYTHON
+from graphs.names import MANAGED_BY
+from graphs.security import container_security, pod_security
+
+NAME = "time-to-live"
+SCRIPT = "end_of_life.py"
+SCHEDULE = "*/5 * * * *"
+AWS_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
+_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
+_MARK_PATH = "/var/run/time-to-live"
+_UNITS = {"h": 3600, "d": 86400}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeGroups:
+    """EKS managed node groups of GPUs, which no autoscaler empties. The ServiceAccount needs a role that may do it."""
+
+    cluster: str
+    region: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeToLiveSpec:
+    """seconds: from the CronJob's creation. graph_api_version: of the stack's DynamoGraphDeployments."""
+
+    namespace: str
+    seconds: int
+    graph_api_version: str
+    node_groups: NodeGroups | None = None
+    pull_secret: str | None = None
+
+
+def seconds(text: str) -> int:
+    """Seconds of `72h` or `14d`, as `tags.ttl` has it."""
+    return int(text[:-1]) * _UNITS[text[-1]]
+
+
+def objects(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
+    """Everything of it, in the order it is made: script, account, rights, CronJob."""
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME}
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}
+    script = files("graphs.scripts").joinpath(SCRIPT).read_text()
+    return [
+        _object("v1", "ConfigMap", spec, data={SCRIPT: script}),
+        _object("v1", "ServiceAccount", spec),
+        _object("rbac.authorization.k8s.io/v1", "Role", spec, rules=_rules()),
+        _object("rbac.authorization.k8s.io/v1", "RoleBinding", spec, roleRef=role, subjects=[account]),
+        _object("batch/v1", "CronJob", spec, spec=_cron_job(spec)),
+    ]
+
+
+def _rules() -> list[dict[str, Any]]:
+    return [
+        {"apiGroups": ["batch"], "resources": ["cronjobs"], "resourceNames": [NAME], "verbs": ["get"]},
+        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list", "delete"]},
+        {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeployments"], "verbs": ["list", "delete"]},
+    ]
+
+
+def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
+    look = {
+        "name": "end-graphs",
+        "image": AIPERF_IMAGE,  # small, pinned, and has Python
+        "command": [AIPERF_PYTHON, f"{_SCRIPT_PATH}/{SCRIPT}"],
+        "env": [
+            {"name": name, "value": value}
+            for name, value in (
+                ("CRON_JOB", NAME),
+                ("GRAPH_API_VERSION", spec.graph_api_version),
+                ("MARK", f"{_MARK_PATH}/over"),
+                ("NAMESPACE", spec.namespace),
+                ("SECONDS_TO_LIVE", str(spec.seconds)),
+            )
+        ],
+        "volumeMounts": [
+            {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+            {"name": "mark", "mountPath": _MARK_PATH},
+        ],
+        "securityContext": container_security(),
+        "resources": _little(),
+    }
+    shrink = [] if spec.node_groups is None else [_shrink(spec.node_groups)]
+    first, last = ([look], shrink) if shrink else ([], [look])
+    pod: dict[str, Any] = {
+        "restartPolicy": "Never",
+        "serviceAccountName": NAME,
+        "initContainers": first,
+        "containers": last,
+        "securityContext": pod_security(),
+        "volumes": [
+            {"name": "script", "configMap": {"name": NAME}},
+            {"name": "mark", "emptyDir": {}},
+        ],
+    }
+    if spec.pull_secret:
+        pod["imagePullSecrets"] = [{"name": spec.pull_secret}]
+    template = {"metadata": {"labels": {"app": NAME, **MANAGED_BY}}, "spec": pod}
+    job = {"backoffLimit": 1, "activeDeadlineSeconds": 270, "template": template}
+    return {
+        "schedule": SCHEDULE,
+        "concurrencyPolicy": "Forbid",
+        "successfulJobsHistoryLimit": 1,
+        "failedJobsHistoryLimit": 1,
+        "jobTemplate": {"spec": job},
+    }
+
+
+def _shrink(groups: NodeGroups) -> dict[str, Any]:
+    """The second container: nothing unless the first left its mark."""
+    commands = [f"[ -e {_MARK_PATH}/over ] || exit 0"]
+    commands += [
+        f"aws eks update-nodegroup-config --region {groups.region} --cluster-name {groups.cluster} "
+        f"--nodegroup-name {name} --scaling-config minSize=0,desiredSize=0"
+        for name in groups.names
+    ]
+    return {
+        "name": "shrink-gpu-pools",
+        "image": AWS_IMAGE,
+        "command": ["/bin/sh", "-ec", "\n".join(commands)],
+        "env": [{"name": "HOME", "value": _MARK_PATH}],
+        "volumeMounts": [{"name": "mark", "mountPath": _MARK_PATH}],
+        "securityContext": container_security(),
+        "resources": _little(),
+    }
+
+
+def _little() -> dict[str, Any]:
+    return {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}
+
+
+def _object(api_version: str, kind: str, spec: TimeToLiveSpec, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": NAME, "namespace": spec.namespace, "labels": dict(MANAGED_BY)}
+    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

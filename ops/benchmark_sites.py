@@ -1,0 +1,284 @@
+"""Where a stack is measured: beside the embedded cluster, or by a Job on a real one."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import tarfile
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import yaml
+
+from bench import aiperf
+from embedded import cluster, dataplane, dynamo
+from embedded.paths import PROJECT, STATE
+from graphs import benchmark
+from graphs.benchmark import JobSpec, Point
+from ops import automation, deploy
+from ops.apply import Kubectl, Report, address, label
+from ops.deploy import Stack
+from ops.endpoint import deployment, reached
+from ops.errors import OpsError
+from ops.verification import Expectation, verify
+from targets.catalogue import MODEL_ID, Role
+
+_READY_SECONDS = 120
+_POLL_SECONDS = 3.0
+_PULUMI_SECONDS = 600
+"""For a Pulumi engine that was interrupted to finish what it has begun with a cloud."""
+
+
+class BenchmarkError(OpsError):
+    """The stack could not be measured; the message says why."""
+
+
+class _Deployed:
+    """What both sites share: the stack's deployment itself."""
+
+    def __init__(self, stack: Stack, report: Report, state: Path) -> None:
+        self.stack, self.embedded = stack.name, stack.embedded
+        self._stack, self._report, self._state = stack, report, state
+        self._plan = stack.settings.plan()
+
+    def up(self) -> None:
+        """Deploy it, or see that it is."""
+        self._outputs = deploy.up(self._stack, self._report, state=self._state)
+
+    def clean(self) -> None:
+        """Nothing of the measuring stays."""
+
+    def down(self) -> None:
+        """Take the whole stack down."""
+        _interrupt_pulumi(self._report)
+        deploy.down(self._stack, self._report, state=self._state)
+
+    def _check(self, url: str, wait: float) -> None:
+        roles = tuple(dict.fromkeys(str(planned.role) for planned in self._plan.workers))
+        expected = Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles)
+        for result in verify(url, expected, wait=wait):
+            for line in result.lines():
+                self._report(line)
+            if not result.ok:
+                raise BenchmarkError(
+                    f"the graph does not work, so it is not measured: {result.name}: {result.detail}"
+                )
+
+
+class EmbeddedSite(_Deployed):
+    """A stack on the embedded cluster. Its pods run nothing, so the Job's own script runs here, on real AIPerf."""
+
+    def is_up(self) -> bool:
+        """Whether its graph is on the cluster."""
+        if not cluster.is_running(self._state):
+            return False
+        graph = ("dynamographdeployment", self._plan.name, f"--namespace={self._stack.namespace}")
+        return bool(cluster.kubectl("get", *graph, "--ignore-not-found", "--output=name", state=self._state))
+
+    def verify(self) -> None:
+        """See that it answers."""
+        self._check(self._url(), _READY_SECONDS)
+
+    def measure(self, points: Sequence[Point], folder: Path) -> None:
+        """Run the Job's script under AIPerf's Python on this machine."""
+        python = aiperf.install(self._report)
+        said = self._stack.settings.benchmark
+        folder.mkdir(parents=True)
+        plan = benchmark.run_plan(
+            points,
+            url=self._url(),
+            tokenizer=str(dynamo.install(self._report).model),
+            results=str(folder),
+            ready_seconds=_READY_SECONDS,
+            limit_seconds=60 * said.limit_minutes,
+        )
+        script = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
+        with tempfile.TemporaryDirectory() as home:
+            path = Path(home) / benchmark.PLAN
+            path.write_text(json.dumps(plan))
+            _follow([str(python), str(script), str(path), "--end-with-stdin"], Path(home), self._report)
+
+    def _url(self) -> str:
+        return dataplane.endpoint(self._state, self._stack.namespace, self._plan.name, _READY_SECONDS)
+
+
+class ClusterSite(_Deployed):
+    """A stack on a real cluster: a Job of the run's own, whose results are copied from its claim."""
+
+    def __init__(self, stack: Stack, report: Report, state: Path) -> None:
+        super().__init__(stack, report, state)
+        self._options: list[str] | None = None
+
+    def is_up(self) -> bool:
+        """Whether Pulumi has resources of it."""
+        deployed = automation.select(PROJECT, self.stack, embedded=False).export_stack().deployment or {}
+        return bool(deployed.get("resources"))
+
+    def verify(self) -> None:
+        """See that it answers, through a port-forward."""
+        with reached(deployment(self.stack), _READY_SECONDS) as endpoint:
+            self._check(endpoint.url, _READY_SECONDS)
+
+    def measure(self, points: Sequence[Point], folder: Path) -> None:
+        """Run the Job, follow it, and copy its results even if it failed."""
+        spec = job_spec(self._stack, points)
+        self.clean()
+        for manifest in (benchmark.results_claim(spec), benchmark.config_map(spec), benchmark.job(spec)):
+            self._kubectl("apply", "--server-side", "--filename=-", stdin=yaml.safe_dump(manifest))
+        try:
+            follow_job(spec, self._kubectl, self._report)
+        finally:
+            self._copy(spec, folder)
+
+    def clean(self) -> None:
+        """Remove the run's Job, commands, reader and claim."""
+        spec = job_spec(self._stack, ())
+        for manifest in (
+            benchmark.job(spec),
+            benchmark.config_map(spec),
+            benchmark.reader(spec),
+            benchmark.results_claim(spec),
+        ):
+            self._kubectl("delete", *address(manifest), "--ignore-not-found", "--cascade=foreground")
+
+    def _copy(self, spec: JobSpec, folder: Path) -> None:
+        manifest = benchmark.reader(spec)
+        self._kubectl("apply", "--server-side", "--filename=-", stdin=yaml.safe_dump(manifest))
+        self._kubectl("wait", *address(manifest), "--for=condition=Ready", "--timeout=300s")
+        command = ["exec", f"--namespace={spec.namespace}", spec.reader, "--", *benchmark.copy_command()]
+        unpack(_run(self._command(*command)), folder)
+
+    def _kubectl(self, *arguments: str, stdin: str = "") -> str:
+        return _run(self._command(*arguments), stdin).decode()
+
+    def _command(self, *arguments: str) -> list[str]:
+        if self._options is None:
+            self._options = self._cluster_options()
+        return ["kubectl", *self._options, *arguments]
+
+    def _cluster_options(self) -> list[str]:
+        """Which cluster: as the stack says, or the kubeconfig that it has as output."""
+        said = self._stack.settings.cluster
+        if said.kind == "existing":
+            given = (("--kubeconfig", said.kubeconfig), ("--context", said.context))
+            return [f"{flag}={value}" for flag, value in given if value]
+        outputs = automation.select(PROJECT, self.stack, embedded=False).outputs()
+        if "kubeconfig" not in outputs:
+            raise BenchmarkError(
+                f"--stack: {self.stack} has no output `kubeconfig`, so its cluster cannot be reached"
+            )
+        # Ends with this process; only its owner can read it.
+        self._kubeconfig = tempfile.NamedTemporaryFile("w", suffix=".yaml")  # noqa: SIM115
+        self._kubeconfig.write(str(outputs["kubeconfig"].value))
+        self._kubeconfig.flush()
+        return [f"--kubeconfig={self._kubeconfig.name}"]
+
+
+def site(stack: Stack, report: Report, *, state: Path = STATE) -> EmbeddedSite | ClusterSite:
+    """Where the stack is measured."""
+    return EmbeddedSite(stack, report, state) if stack.embedded else ClusterSite(stack, report, state)
+
+
+def job_spec(stack: Stack, points: Sequence[Point]) -> JobSpec:
+    """The Job of `ops bench`, beside one that the stack itself may have."""
+    said, plan = stack.settings.benchmark, stack.settings.plan()
+    return JobSpec(
+        namespace=stack.namespace,
+        graph=plan.name,
+        points=tuple(points),
+        ready_seconds=60 * said.ready_minutes,
+        limit_seconds=60 * said.limit_minutes,
+        image=said.image,
+        pull_secret=plan.image_knobs.pull_secret,
+        telemetry=said.gpu_telemetry,
+        size=said.results_size,
+        storage_class=said.storage_class,
+        name="benchmark-run",
+    )
+
+
+def follow_job(
+    spec: JobSpec, kubectl: Kubectl, report: Report, *, sleep: Callable[[float], None] = time.sleep
+) -> None:
+    """Return when the Job is complete, reporting what it says. Raises BenchmarkError with its reason if it failed."""
+    job, said = benchmark.job(spec), ""
+    while True:
+        live = json.loads(kubectl("get", *address(job), "--output=json"))
+        conditions = {
+            c["type"]: c for c in live.get("status", {}).get("conditions", []) if c["status"] == "True"
+        }
+        started = live.get("status", {}).get("ready") or conditions
+        last = (
+            kubectl("logs", label(job), f"--namespace={spec.namespace}", "--tail=1").strip()
+            if started
+            else ""
+        )
+        if last != said:
+            report(last)
+            said = last
+        if "Complete" in conditions:
+            return
+        if "Failed" in conditions:
+            raise BenchmarkError(
+                f"{label(job)} failed: {said or conditions['Failed'].get('message', 'no reason given')}"
+            )
+        sleep(_POLL_SECONDS)
+
+
+def unpack(archive: bytes, folder: Path) -> None:
+    """Put the reader's archive into the folder."""
+    with tarfile.open(fileobj=io.BytesIO(archive), mode="r:gz") as files:
+        files.extractall(folder, filter="data")
+
+
+def _follow(command: Sequence[str], home: Path, report: Report) -> None:
+    """Run the script, reporting its lines; it ends with this process. Raises BenchmarkError with its last words."""
+    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,  # Ctrl-C is for us to pass on
+    )
+    assert process.stdout is not None
+    last = ""
+    try:
+        for line in process.stdout:
+            last = line.strip()
+            report(last)
+        code = process.wait()
+    except BaseException:
+        process.terminate()
+        process.wait()
+        raise
+    if code:
+        raise BenchmarkError(f"the benchmark failed: {last}")
+
+
+def _run(command: Sequence[str], stdin: str = "") -> bytes:
+    result = subprocess.run(command, input=stdin.encode(), cwd=PROJECT, capture_output=True, check=False)
+    if result.returncode:
+        raise BenchmarkError(f"kubectl failed: {result.stderr.decode(errors='replace').strip()}")
+    return result.stdout
+
+
+def _interrupt_pulumi(report: Report) -> None:
+    """End a Pulumi engine that an ended `up` left at work: its stack is locked until it is done."""
+    engines = [child for child in psutil.Process().children(recursive=True) if child.name() == "pulumi"]
+    if not engines:
+        return
+    report("waiting for Pulumi to end what it has begun")
+    for engine in engines:
+        with suppress(psutil.NoSuchProcess):
+            engine.send_signal(signal.SIGINT)
+    _, left = psutil.wait_procs(engines, timeout=_PULUMI_SECONDS)
+    for engine in left:
+        engine.kill()

@@ -1,0 +1,64 @@
+"""Work that is always followed by its teardown: after success, failure, timeout, Ctrl-C, SIGTERM and SIGHUP.
+
+What no process survives, kill -9, is the lease's and the time to live's to repair: see ops/lease.py.
+"""
+
+import signal
+from collections.abc import Callable
+from types import FrameType
+
+from ops.apply import Report
+
+_CODES = {signal.SIGALRM: 1, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+
+
+class Ended(BaseException):
+    """The work was told to end: by a signal or by its time limit. code: the exit code that says so.
+
+    No Exception, so that nothing that catches those on its way goes on instead.
+    """
+
+    def __init__(self, reason: str, code: int) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+class Guard:
+    """Turns signals and the time limit into `Ended` while work is done, and into a notice afterwards.
+
+    For a process's main thread. seconds: for the work; the teardown has limits of its own.
+    """
+
+    def __init__(self, seconds: float, report: Report) -> None:
+        self._seconds, self._report = seconds, report
+        self._ending = False
+
+    def run(self, work: Callable[[], None], teardown: Callable[[], None]) -> None:
+        """Do the work, then the teardown whatever happened. Raises what the work raised, Ended if it was ended."""
+        before = {number: signal.signal(number, self._told) for number in _CODES}
+        signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        try:
+            try:
+                work()
+            finally:
+                # A signal that comes before this line has set it itself.
+                self._ending = True
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            try:
+                teardown()
+            finally:
+                for number, handler in before.items():
+                    signal.signal(number, handler)
+
+    def _told(self, number: int, _: FrameType | None) -> None:
+        name = signal.Signals(number).name
+        if self._ending:
+            self._report(f"{name}: the teardown goes on; please wait")
+            return
+        self._ending = True
+        over = number == signal.SIGALRM
+        raise Ended(
+            f"the time limit of {self._seconds:.0f} s is over" if over else f"ended by {name}",
+            _CODES[signal.Signals(number)],
+        )

@@ -1,0 +1,65 @@
+"""Leases: a file for each stack that a running verb will take down, so that `ops reap` can do it instead.
+
+A lease outlives a driver that was killed; it goes only when its stack is down.
+"""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import psutil
+
+from embedded.paths import PROJECT
+
+LEASES = PROJECT / ".leases"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """pid and began name the driver, for pids are used again. deadline: seconds since 1970 when it must be done."""
+
+    stack: str
+    embedded: bool
+    pid: int
+    began: float
+    deadline: float
+
+    def why_over(self) -> str:
+        """Why the stack should be down by now; empty while its driver is at work and in time."""
+        if time.time() > self.deadline:
+            return "its benchmark's time is over"
+        with suppress(psutil.NoSuchProcess):
+            if psutil.Process(self.pid).create_time() == self.began:
+                return ""
+        return f"its driver, process {self.pid}, is gone"
+
+    def release(self) -> None:
+        """The stack is down."""
+        _path(self.stack).unlink(missing_ok=True)
+
+
+def take(stack: str, *, embedded: bool, seconds: float) -> Lease:
+    """Write down that this process will take the stack down within `seconds`."""
+    began = psutil.Process().create_time()
+    lease = Lease(
+        stack=stack, embedded=embedded, pid=os.getpid(), began=began, deadline=time.time() + seconds
+    )
+    LEASES.mkdir(exist_ok=True)
+    partial = _path(stack).with_suffix(".partial")
+    partial.write_text(json.dumps(asdict(lease)))
+    partial.replace(_path(stack))
+    return lease
+
+
+def leases() -> Iterator[Lease]:
+    """Every lease, by stack."""
+    for path in sorted(LEASES.glob("*.json")):
+        yield Lease(**json.loads(path.read_text()))
+
+
+def _path(stack: str) -> Path:
+    return LEASES / f"{stack}.json"

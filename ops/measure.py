@@ -1,0 +1,102 @@
+"""Measure a stack: up, verify, benchmark, report, down; the last whatever happens to the others."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from bench import report as reports
+from bench import results
+from bench.run import RAW, Run
+from graphs.benchmark import Point
+from ops import lease
+from ops.apply import Report
+from ops.guard import Ended, Guard
+
+TEARDOWN_SECONDS = 1800
+"""What a teardown may take until the lease counts as broken."""
+
+
+class Site(Protocol):
+    """A stack where it is deployed; every step raises an OpsError that says what to do."""
+
+    stack: str
+    embedded: bool
+
+    def is_up(self) -> bool:
+        """Whether anything of the stack is there."""
+
+    def up(self) -> None:
+        """Deploy it, or see that it is."""
+
+    def verify(self) -> None:
+        """See that it answers."""
+
+    def measure(self, points: Sequence[Point], folder: Path) -> None:
+        """Run AIPerf for every point, leave its files in `folder`; also what there is after a failure."""
+
+    def clean(self) -> None:
+        """Remove what the measuring itself left on the cluster."""
+
+    def down(self) -> None:
+        """Take the whole stack down."""
+
+
+def drive(
+    site: Site,
+    run: Run,
+    points: Sequence[Point],
+    folder: Path,
+    *,
+    teardown: bool,
+    seconds: float,
+    report: Report,
+) -> results.Results:
+    """Measure the stack into the folder; returns the results, also written as a report.
+
+    teardown: whether the stack goes down at the end. seconds: for everything before that. Raises what went wrong,
+    guard.Ended if it was ended; the report is written then too, with what was measured until then.
+    """
+    folder.mkdir(parents=True)
+    run.write(folder)
+    held = (
+        lease.take(site.stack, embedded=site.embedded, seconds=seconds + TEARDOWN_SECONDS)
+        if teardown
+        else None
+    )
+    problem = ""
+
+    def work() -> None:
+        nonlocal problem
+        try:
+            report("up")
+            site.up()
+            report("verify")
+            site.verify()
+            report(f"benchmark: {len(points)} points")
+            site.measure(points, folder / RAW)
+        except (Exception, Ended) as error:
+            problem = str(error)
+            raise
+
+    def end() -> None:
+        try:
+            replace(run, ended=now(), problem=problem).write(folder)
+            for path in reports.write(results.load(folder)):
+                report(f"wrote {path}")
+        finally:
+            if held is None:
+                site.clean()
+            else:
+                report("down")
+                site.down()
+                held.release()
+
+    Guard(seconds, report).run(work, end)
+    return results.load(folder)
+
+
+def now() -> str:
+    """UTC to the second, ISO 8601."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,21 @@
+"""Progress of a verb, for people."""
+
+import sys
+import time
+
+import typer
+
+
+class Progress:
+    """Prints each line with the seconds since the verb began, at once."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
+        sys.stdout.flush()
+
+    def seconds(self) -> float:
+        """Seconds since the verb began."""
+        return time.monotonic() - self._began

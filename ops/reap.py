@@ -1,0 +1,87 @@
+"""`python -m ops reap`: take down what should be down by now, for CI and for whatever was killed.
+
+Two things say so: a lease whose verb is gone or late (ops/lease.py), and a stack's own `tags.ttl`, counted from its
+last deployment through Pulumi.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+
+from pulumi import automation as pulumi_automation
+
+from embedded.paths import PROJECT
+from graphs.time_to_live import seconds
+from ops import automation, deploy
+from ops.apply import Report
+from ops.errors import OpsError
+from ops.lease import Lease, leases
+from ops.stack_file import stacks
+
+Down = Callable[[str, bool, Report], None]
+"""Takes a stack down: its name, whether it is on the embedded cluster, progress."""
+
+
+class ReapError(OpsError):
+    """Some stacks could not be taken down; a line each."""
+
+
+def down(stack: str, embedded: bool, report: Report) -> None:
+    """Take a stack down whose verb was killed: a lock that it left is broken first. Raises as deploy.down does."""
+    found = deploy.find(stack, embedded=embedded)
+    if automation.available() and not found.embedded:
+        automation.select(PROJECT, stack, embedded=False).cancel()
+    deploy.down(found, report)
+
+
+def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterator[str]:
+    """Take down every stack that is due, or the one; yields a line for each. Raises ReapError after the last."""
+    failed, seen = [], set()
+    for name, embedded, why, lease in due():
+        if stack not in (None, name) or name in seen:
+            continue
+        seen.add(name)
+        yield f"{name}: {why}"
+        try:
+            take_down(name, embedded, report)
+        except Exception as error:  # one stack that is stuck must not keep the others running
+            failed.append(f"{name}: {error}")
+        else:
+            if lease:
+                lease.release()
+            yield f"{name} is down"
+    if not seen:
+        yield "nothing is due"
+    if failed:
+        raise ReapError("\n".join(failed))
+
+
+def due() -> Iterator[tuple[str, bool, str, Lease | None]]:
+    """Stacks that should be down: name, whether embedded, why, the lease that says so."""
+    for lease in leases():
+        if why := lease.why_over():
+            yield lease.stack, lease.embedded, why, lease
+    if automation.available():
+        yield from _past_their_time()
+
+
+def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
+    deployed = {summary.name: summary for summary in _summaries() if summary.resource_count}
+    for name in stacks(PROJECT):
+        if name not in deployed:
+            continue
+        found = deploy.find(name, embedded=False)
+        ttl, updated = found.settings.tags.ttl, deployed[name].last_update
+        if ttl and updated and datetime.now(UTC) - updated.astimezone(UTC) > timedelta(seconds=seconds(ttl)):
+            yield (
+                name,
+                False,
+                f"its tags.ttl of {ttl} is over, it was deployed {updated:%Y-%m-%d %H:%M} UTC",
+                None,
+            )
+
+
+def _summaries() -> list[pulumi_automation.StackSummary]:
+    chosen = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"} & os.environ.keys()
+    env = {} if chosen else {"PULUMI_BACKEND_URL": "file://~"}  # as automation.select has it
+    return pulumi_automation.LocalWorkspace(work_dir=str(PROJECT), env_vars=env).list_stacks()
