@@ -19,16 +19,34 @@ SCHEDULE = "*/5 * * * *"
 AWS_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
 _SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 _MARK_PATH = "/var/run/time-to-live"
+_MARK = f"{_MARK_PATH}/over"
 _UNITS = {"h": 3600, "d": 86400}
+
+
+SHRINK = """\
+[ -e "$MARK" ] || exit 0
+wanted=$(printf '%s\\ttrue' "$STACK")
+query='nodegroup.[tags.stack, labels."nvidia.com/gpu.present"]'
+for group in $(aws eks list-nodegroups --cluster-name "$CLUSTER" --query 'nodegroups[]' --output text); do
+  found=$(aws eks describe-nodegroup --cluster-name "$CLUSTER" --nodegroup-name "$group" --query "$query" --output text)
+  [ "$found" = "$wanted" ] || continue
+  aws eks update-nodegroup-config --cluster-name "$CLUSTER" --nodegroup-name "$group" \\
+    --scaling-config minSize=0,desiredSize=0
+done
+"""
+"""Sets the size of every GPU node group of the stack to 0. Environment: MARK, CLUSTER, STACK, AWS_REGION."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeGroups:
-    """EKS managed node groups of GPUs, which no autoscaler empties. The ServiceAccount needs a role that may do it."""
+    """The stack's GPU node groups on EKS, found by their tag `stack`, since they get their names when they are made.
+
+    The ServiceAccount needs a role that may list, describe and update them.
+    """
 
     cluster: str
     region: str
-    names: tuple[str, ...]
+    stack: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +97,7 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
             for name, value in (
                 ("CRON_JOB", NAME),
                 ("GRAPH_API_VERSION", spec.graph_api_version),
-                ("MARK", f"{_MARK_PATH}/over"),
+                ("MARK", _MARK),
                 ("NAMESPACE", spec.namespace),
                 ("SECONDS_TO_LIVE", str(spec.seconds)),
             )
@@ -91,13 +109,14 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
         "securityContext": container_security(),
         "resources": _little(),
     }
-    shrink = [] if spec.node_groups is None else [_shrink(spec.node_groups)]
-    first, last = ([look], shrink) if shrink else ([], [look])
+    groups = spec.node_groups
+    containers = {"containers": [look]}
+    if groups is not None:
+        containers = {"initContainers": [look], "containers": [_shrink(groups)]}
     pod: dict[str, Any] = {
         "restartPolicy": "Never",
         "serviceAccountName": NAME,
-        "initContainers": first,
-        "containers": last,
+        **containers,
         "securityContext": pod_security(),
         "volumes": [
             {"name": "script", "configMap": {"name": NAME}},
@@ -119,17 +138,20 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
 
 def _shrink(groups: NodeGroups) -> dict[str, Any]:
     """The second container: nothing unless the first left its mark."""
-    commands = [f"[ -e {_MARK_PATH}/over ] || exit 0"]
-    commands += [
-        f"aws eks update-nodegroup-config --region {groups.region} --cluster-name {groups.cluster} "
-        f"--nodegroup-name {name} --scaling-config minSize=0,desiredSize=0"
-        for name in groups.names
-    ]
     return {
         "name": "shrink-gpu-pools",
         "image": AWS_IMAGE,
-        "command": ["/bin/sh", "-ec", "\n".join(commands)],
-        "env": [{"name": "HOME", "value": _MARK_PATH}],
+        "command": ["/bin/sh", "-ec", SHRINK],
+        "env": [
+            {"name": name, "value": value}
+            for name, value in (
+                ("AWS_REGION", groups.region),
+                ("CLUSTER", groups.cluster),
+                ("HOME", _MARK_PATH),
+                ("MARK", _MARK),
+                ("STACK", groups.stack),
+            )
+        ],
         "volumeMounts": [{"name": "mark", "mountPath": _MARK_PATH}],
         "securityContext": container_security(),
         "resources": _little(),
@@ -140,6 +162,6 @@ def _little() -> dict[str, Any]:
     return {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}
 
 
-def _object(api_version: str, kind: str, spec: TimeToLiveSpec, **rest: Any) -> dict[str, Any]:
-    metadata = {"name": NAME, "namespace": spec.namespace, "labels": dict(MANAGED_BY)}
+def _object(api_version: str, kind: str, of: TimeToLiveSpec, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": NAME, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}
