@@ -18,6 +18,9 @@ _KV_EVENTS_FLAG_SINCE = Version(1, 3)
 _POSTPROCESS_WORKERS_UNTIL = Version(1, 6)
 """From 1.6 the worker strips `num_postprocess_workers` from the engine file with a warning."""
 
+_UPPER_CASE_SINCE = Version(1, 0)
+"""The TensorRT-LLM of 0.4 spells the transceiver's backend `ucx`, later ones `UCX`; each takes only its own."""
+
 
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The worker's command line and engine file."""
@@ -71,6 +74,10 @@ def _engine_file(version: Version, worker: Worker, in_file: bool) -> dict[str, A
     content = copy.deepcopy(dict(worker.engine_file))
     if version >= _POSTPROCESS_WORKERS_UNTIL:
         content.pop("num_postprocess_workers", None)
+    if version < _UPPER_CASE_SINCE and "cache_transceiver_config" in content:
+        content["cache_transceiver_config"]["backend"] = content["cache_transceiver_config"][
+            "backend"
+        ].lower()
     if worker.cuda_graph_batch is not None:
         content.setdefault("cuda_graph_config", {})["max_batch_size"] = worker.cuda_graph_batch
     if worker.chunked_prefill is not None:

@@ -343,7 +343,7 @@ TARGETS: dict[str, Target] = {
                         "cuda_graph_config": {"enable_padding": True},
                         "kv_cache_config": {"enable_block_reuse": False},
                         "stream_interval": 20,
-                        "moe_config": {"backend": "CUTLASS"},
+                        "moe_config": {"backend": "TRTLLM"},
                     },
                 ),
             ),

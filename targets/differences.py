@@ -1,0 +1,237 @@
+"""Where graphs differ from what their sources publish, on purpose, and why; as data. Pure.
+
+Whatever is not listed here has the published value; a test compares every flag, variable, engine-file value and
+field of each source with the rendered graph.
+"""
+
+from dataclasses import dataclass
+
+GUIDES = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
+RECIPES = ("trtllm-agg-gb200", "trtllm-disagg-8k")
+AGENTIC_AGGREGATED = ("vllm-agg-agentic-b200", "vllm-agg-agentic-h200")
+AGENTIC_DISAGGREGATED = ("vllm-disagg-agentic-b200", "vllm-disagg-agentic-h200")
+AGENTIC = AGENTIC_AGGREGATED + AGENTIC_DISAGGREGATED
+MOCKER = ("mocker-disagg-cpu",)
+EVERY = GUIDES + RECIPES + AGENTIC + MOCKER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """items: flags, variables, fields, or `file: key` of an engine file, as source or graph spell them."""
+
+    items: tuple[str, ...]
+    targets: tuple[str, ...]
+    ours: str
+    reason: str
+
+
+DIFFERENCES = (
+    Difference(
+        items=("--model", "--model-path", "--model-name"),
+        targets=EVERY,
+        ours="the pinned revision's folder in the model cache, served as openai/gpt-oss-120b",
+        reason="Workers are offline and can resolve no name to a commit; the path pins the revision.",
+    ),
+    Difference(
+        items=("--served-model-name",),
+        targets=("vllm-disagg-h100",),
+        ours="openai/gpt-oss-120b",
+        reason="Without it the model would be served under its path.",
+    ),
+    Difference(
+        items=("--extra-engine-args",),
+        targets=("trtllm-disagg-b200", *RECIPES),
+        ours="/opt/dynamo/configs/<role>.yaml, from the ConfigMap <graph>-llm-config",
+        reason="The files in the image belong to one release; graphs of one namespace must not share a ConfigMap.",
+    ),
+    Difference(
+        items=("--is-prefill-worker", "--disaggregation-mode", "--kv-transfer-config"),
+        targets=("vllm-disagg-h100",),
+        ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0",
+        reason="From 1.0 on `--is-prefill-worker` is refused without a connector, and from 1.4 altogether; decode "
+        "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says.",
+    ),
+    Difference(
+        items=("--kv-transfer-config",),
+        targets=AGENTIC_DISAGGREGATED,
+        ours="kv_producer on prefill and kv_consumer on decode, from 1.3",
+        reason="The vLLM of 1.3 warns that NixlConnector's kv_both is deprecated.",
+    ),
+    Difference(
+        items=("--dyn-reasoning-parser", "--dyn-tool-call-parser"),
+        targets=RECIPES,
+        ours="gpt_oss and harmony on every worker, prefill included",
+        reason="Without them reasoning ends up in the answer and tool calls are lost (dynamo#14936).",
+    ),
+    Difference(
+        items=("--max-batch-size",),
+        targets=("trtllm-disagg-b200",),
+        ours="128 for decode",
+        reason="The guide's text lists it; its command leaves it out.",
+    ),
+    Difference(
+        items=("--router-mode",),
+        targets=("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-agg-gb200", *MOCKER),
+        ours="round-robin",
+        reason="Said, not left to the release's default.",
+    ),
+    Difference(
+        items=("--http-port",),
+        targets=(*RECIPES, *AGENTIC_AGGREGATED, *MOCKER),
+        ours="8000",
+        reason="The default was 8080 on 0.4.",
+    ),
+    Difference(
+        items=("--http-host",),
+        targets=AGENTIC_DISAGGREGATED,
+        ours="left out",
+        reason="Frontends listen on every interface of the pod by default.",
+    ),
+    Difference(
+        items=("--router-kv-events",),
+        targets=AGENTIC,
+        ours="left out",
+        reason="It is the default of the kv router.",
+    ),
+    Difference(
+        items=("frontend --trust-remote-code",),
+        targets=AGENTIC_AGGREGATED,
+        ours="left out",
+        reason="GPT-OSS ships no code; the frontend need not run any.",
+    ),
+    Difference(
+        items=("--kv-events-config",),
+        targets=AGENTIC,
+        ours="events over ZMQ from prefill and aggregated workers",
+        reason="From 1.1 on workers publish no KV events unless told to (dynamo PR#7591): the recipe's kv router "
+        "hears of no cached block.",
+    ),
+    Difference(
+        items=("--block-size",),
+        targets=AGENTIC_AGGREGATED,
+        ours="64",
+        reason="The frontend is told 64; events of another block size would match nothing.",
+    ),
+    Difference(
+        items=("CUDA_VISIBLE_DEVICES",),
+        targets=GUIDES,
+        ours="left out",
+        reason="The pod's GPU limit decides which GPUs a worker sees.",
+    ),
+    Difference(
+        items=("HF_TOKEN", "envFromSecret"),
+        targets=("trtllm-disagg-b200", *RECIPES, *MOCKER),
+        ours="left out",
+        reason="Workers are offline. Only the download Job gets the token, as a file.",
+    ),
+    Difference(
+        items=("HF_HOME",),
+        targets=EVERY,
+        ours="/opt/models",
+        reason="One place for the model cache in every pod, frontends included.",
+    ),
+    Difference(
+        items=("HF_HUB_OFFLINE",),
+        targets=EVERY,
+        ours="1",
+        reason="Nothing is fetched at run time.",
+    ),
+    Difference(
+        items=("HF_MODULES_CACHE", "TRITON_CACHE_DIR", "VLLM_CACHE_ROOT"),
+        targets=EVERY,
+        ours="folders under /tmp",
+        reason="The model cache is mounted read-only.",
+    ),
+    Difference(
+        items=("DYN_LOG",),
+        targets=EVERY,
+        ours="graph.logLevel",
+        reason="A knob; the default is Dynamo's own.",
+    ),
+    Difference(
+        items=("TIKTOKEN_ENCODINGS_BASE",),
+        targets=EVERY,
+        ours="a folder of the model cache",
+        reason="The frontend's harmony parser needs the vocabulary file and must not need egress for it.",
+    ),
+    Difference(
+        items=("SERVED_MODEL_NAME", "ENGINE_ARGS", "MODEL_PATH"),
+        targets=RECIPES,
+        ours="left out",
+        reason="Commands are in exec form, so that signals reach the worker; values stand in the arguments.",
+    ),
+    Difference(
+        items=("VLLM_NIXL_SIDE_CHANNEL_PORT",),
+        targets=("vllm-disagg-h100", *AGENTIC_DISAGGREGATED),
+        ours="5600 for prefill, 5700 for decode",
+        reason="Two workers on one host must not meet on one port (dynamo PR#14838); each pod has its own address.",
+    ),
+    Difference(
+        items=("DYN_SYSTEM_PORT", "ETCD_ENDPOINTS", "NATS_SERVER"),
+        targets=AGENTIC_DISAGGREGATED,
+        ours="left out",
+        reason="The operator sets them; a fixed etcd address breaks other platforms (dynamo PR#12070).",
+    ),
+    Difference(
+        items=("docker --network", "docker --ipc", "docker --cap-add", "docker --ulimit"),
+        targets=("trtllm-disagg-b200",),
+        ours="left out",
+        reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only for EFA, and limits "
+        "are the node's.",
+    ),
+    Difference(
+        items=("privileged", "hostIPC", "runAsUser", "capabilities"),
+        targets=("trtllm-agg-gb200", *AGENTIC),
+        ours="user 1000, no privilege, no capability (IPC_LOCK for EFA)",
+        reason="Nothing needs more.",
+    ),
+    Difference(
+        items=("componentType",),
+        targets=RECIPES,
+        ours="worker, with subComponentType prefill or decode",
+        reason="v1beta1 has no `main`, and the operator's labels and defaults follow the role.",
+    ),
+    Difference(
+        items=("workingDir", "dynamoNamespace"),
+        targets=RECIPES,
+        ours="left out",
+        reason="Arguments are absolute paths; the operator ignores dynamoNamespace and keeps graphs apart by name.",
+    ),
+    Difference(
+        items=("frontend anti-affinity",),
+        targets=EVERY,
+        ours="frontends of one graph apart from each other, by the graph's name and component type",
+        reason="Only one source wants it, and selects a label value that no pod carries (gpt-oss-disagg-frontend).",
+    ),
+    Difference(
+        items=("image",),
+        targets=("trtllm-disagg-b200", *RECIPES, *MOCKER),
+        ours="the published runtime image of graph.dynamoVersion",
+        reason="The guides' tags (my-tag, latest) name no release; the stored recipes are of other releases.",
+    ),
+    Difference(
+        items=("shared memory",),
+        targets=("vllm-disagg-h100", "sglang-disagg-h100", *MOCKER),
+        ours="10Gi, 1Gi for the mocker",
+        reason="The sources say none; NCCL needs more than a container's 64 MiB.",
+    ),
+    Difference(
+        items=("requests",),
+        targets=(*GUIDES, *RECIPES, *AGENTIC_DISAGGREGATED, *MOCKER),
+        ours="CPU and memory for frontends; memory for agentic workers, the recipe's one pod divided by its workers",
+        reason="A scheduler can only place what is requested.",
+    ),
+    Difference(
+        items=("one pod for all workers",),
+        targets=AGENTIC_DISAGGREGATED,
+        ours="a pod a worker, together on one node",
+        reason="Workers can be watched, restarted and scaled one by one. The recipe found NIXL's handshake broken "
+        "between pods on 1.3.0: verify after deploying.",
+    ),
+    Difference(
+        items=("--planner-profile-data",),
+        targets=MOCKER,
+        ours="left out",
+        reason="The profile is of another model; the mocker's own timing model is used.",
+    ),
+)
