@@ -1,5 +1,6 @@
 """The real Pulumi engine against an embedded cluster: up, no change, an engine swap, a rename, destroy."""
 
+import base64
 import json
 import shutil
 from collections.abc import Iterator
@@ -50,6 +51,11 @@ def objects(project: Path, kind: str) -> list[dict[str, Any]]:
     return items
 
 
+def set_token(stack: automation.Stack, value: str) -> None:
+    secret = automation.ConfigValue(value, secret=True)
+    stack.set_config("dynamo-gpt-oss:huggingFace.token", secret, path=True)
+
+
 def set_key(project: Path, key: str, value: object) -> None:
     path = project / "Pulumi.dev.yaml"
     content = yaml.safe_load(path.read_text())
@@ -82,6 +88,37 @@ def test_a_knob_changes_the_graph_in_place(project: Path, stack: automation.Stac
     assert changes["update"] == 2
     assert objects(project, "dynamographdeployments")[0]["metadata"]["uid"] == before
     assert "enable_chunked_prefill: false" in objects(project, "configmaps")[0]["data"]["prefill.yaml"]
+
+
+def test_a_rotated_token_reaches_its_secret_and_nothing_else(project: Path, stack: automation.Stack) -> None:
+    def uids() -> set[str]:
+        return {
+            obj["metadata"]["uid"] for kind in ("jobs", "pods", "secrets") for obj in objects(project, kind)
+        }
+
+    def token() -> str:
+        return base64.b64decode(objects(project, "secrets")[0]["data"]["HF_TOKEN"]).decode()
+
+    set_token(stack, "hf_first")
+    stack.up()
+    assert token() == "hf_first"
+    before = uids()
+    set_token(stack, "hf_second")
+    stack.up()
+    assert token() == "hf_second"
+    assert uids() == before
+    assert "hf_second" not in json.dumps(stack.export_stack().deployment)
+    stack.remove_config("dynamo-gpt-oss:huggingFace")
+    stack.up()
+
+
+def test_a_token_that_is_not_encrypted_is_refused(stack: automation.Stack) -> None:
+    stack.set_config("dynamo-gpt-oss:huggingFace.token", automation.ConfigValue("hf_plain"), path=True)
+    with pytest.raises(automation.CommandError) as error:
+        stack.preview()
+    assert "dynamo-gpt-oss:huggingFace.token: the value is not encrypted" in str(error.value)
+    assert "hf_plain" not in str(error.value)
+    stack.remove_config("dynamo-gpt-oss:huggingFace")
 
 
 def test_another_engine_frees_the_gpus_before_it_takes_them(project: Path, stack: automation.Stack) -> None:

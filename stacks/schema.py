@@ -1,0 +1,53 @@
+"""`python -m stacks.schema`: write the config schema of Pulumi.yaml from the settings, the one place that knows it."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from stacks.settings import Settings
+
+PROJECT_FILE = Path(__file__).resolve().parent.parent / "Pulumi.yaml"
+DEFAULT_TARGET = "trtllm-disagg-b200"
+
+
+def config_schema() -> dict[str, Any]:
+    """Pulumi.yaml's `config`: type, description and default of each key.
+
+    Optional numbers are left out: Pulumi demands a value for whatever it finds declared without a default.
+    """
+    return {
+        str(field.alias): declared
+        for field in Settings.model_fields.values()
+        if (declared := _declared(str(field.alias), field))
+    }
+
+
+def project_file(text: str) -> str:
+    """The project file with its `config` made from the settings; everything before it stays."""
+    head, _, _ = text.partition("\nconfig:\n")
+    return f"{head.rstrip()}\nconfig:\n{_indented(config_schema())}"
+
+
+def _declared(key: str, field: FieldInfo) -> dict[str, Any] | None:
+    described = {"description": field.description}
+    if key == "target":
+        return {"type": "string", **described, "default": DEFAULT_TARGET}
+    if field.is_required():
+        return {"type": "object", **described}
+    if field.default == ():
+        return {"type": "array", "items": {"type": "object"}, **described, "default": []}
+    if isinstance(field.default, (BaseModel, dict)):
+        return {"type": "object", **described, "default": {}}
+    return None
+
+
+def _indented(schema: dict[str, Any]) -> str:
+    text = yaml.safe_dump(schema, sort_keys=False, width=110, allow_unicode=True)
+    return "".join(f"  {line}\n" for line in text.splitlines())
+
+
+if __name__ == "__main__":
+    PROJECT_FILE.write_text(project_file(PROJECT_FILE.read_text()))
