@@ -41,7 +41,7 @@ DIFFERENCES = (
     Difference(
         items=("--extra-engine-args",),
         targets=("trtllm-disagg-b200", *RECIPES),
-        ours="/opt/dynamo/configs/<role>.yaml, from the ConfigMap <graph>-llm-config",
+        ours="`/opt/dynamo/configs/ROLE.yaml`, from the ConfigMap `GRAPH-llm-config`",
         reason="The files in the image belong to one release; graphs of one namespace must not share a ConfigMap.",
     ),
     Difference(

@@ -1,0 +1,227 @@
+"""`python -m targets.table`: docs/targets.md, written from the catalogue, the knobs and the differences."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import fields
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, TARGETS, Target, Worker
+from targets.differences import DIFFERENCES, EVERY
+from targets.knobs import FrontendKnobs, FurtherGraph, GraphKnobs, ImageKnobs, RoleKnobs
+from targets.releases import LATEST_PATCH, Version, graph_api_version
+
+_INTRODUCTION = f"""\
+# Targets
+
+Written by `python -m targets.table > docs/targets.md`; a test holds this file against the catalogue.
+
+A target is one published way to serve {MODEL_ID} (revision `{MODEL_REVISION}`). A stack's file names it, and
+everything that the stack does not say has the value that the source publishes. Engines' settings that no source gives
+are left to the engine and are not in these tables.
+"""
+_RELEASES = f"""\
+## Dynamo releases
+
+A graph's command lines, images and API version follow `graph.dynamoVersion`. Supported: \
+{", ".join(LATEST_PATCH.values())} and the other patches of these lines. Graphs are written in \
+`{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3.
+"""
+_AGENTIC_NOTES = f"""\
+## Limits of the agentic targets
+
+- Their sources measured aggregated serving faster than disaggregated on their trace: measure before choosing.
+- The draft model {DRAFT_MODEL_ID} is downloaded too. No source pins a commit of it; `graph.draftRevision` does.
+- JSON mode and JSON schemas are unreliable with speculative decoding: use tool calls, or check what comes back.
+- Their benchmark replays a trace that lies with another recipe; the shape here has its median lengths.
+"""
+_KNOBS = """\
+## Knobs
+
+Below `graph` in a stack's file, or below an item of the list `graphs`. Each role of a target has its knobs below its
+own name: `prefill`, `decode` or `worker`. Where no default stands, the target's value holds, or none.
+"""
+_DIFFERENCES = """\
+## Differences from the sources
+
+What a graph says otherwise than its source, on purpose. Everything else is held against the sources by a test, value
+by value.
+"""
+_FIELD_TITLES = {
+    "replicas": "replicas",
+    "tensor_parallel": "tensor parallel",
+    "pipeline_parallel": "pipeline parallel",
+    "expert_parallel": "expert parallel",
+    "max_num_tokens": "tokens in a step",
+    "max_batch_size": "sequences in a step",
+    "max_seq_len": "tokens of a sequence",
+    "free_gpu_memory_fraction": "share of GPU memory",
+    "chunked_prefill": "chunked prefill",
+    "cuda_graph_batch": "largest CUDA graph",
+}
+
+
+def document() -> str:
+    """The whole file."""
+    parts = [
+        _INTRODUCTION,
+        _overview(),
+        *(_target(target) for target in TARGETS.values()),
+        _AGENTIC_NOTES,
+        _RELEASES,
+        _KNOBS + "\n" + _knob_tables(),
+        _DIFFERENCES + "\n" + _differences(),
+    ]
+    return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+
+def _table(head: tuple[str, ...], rows: Iterable[Iterable[object]]) -> str:
+    lines = [head, tuple("---" for _ in head), *rows]
+    return (
+        "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
+        + "\n"
+    )
+
+
+def _overview() -> str:
+    return _table(
+        ("target", "what it is", "graph", "Dynamo", "GPUs", "CPU", "source"),
+        (
+            (
+                f"`{target.name}`",
+                target.title,
+                f"`{target.graph}`",
+                target.dynamo_version,
+                f"{sum(w.replicas * w.gpus for w in target.workers)} × {' or '.join(target.gpus)}"
+                if target.gpus
+                else "none",
+                ", ".join(target.archs),
+                target.source,
+            )
+            for target in TARGETS.values()
+        ),
+    )
+
+
+def _target(target: Target) -> str:
+    rows = [
+        *_worker_rows(target),
+        *((f"environment `{name}`", f"`{value}`") for name, value in target.env.items()),
+        ("shared memory", target.shared_memory),
+        (
+            "router",
+            target.router_mode + (f", blocks of {target.kv_block_size}" if target.kv_block_size else ""),
+        ),
+        ("frontend requests", _pairs(target.frontend_requests)),
+        (
+            "settings stand in",
+            f"the {target.engine_settings}" if target.engine_settings != "arguments" else "arguments",
+        ),
+        *([("quantization", target.quantization)] if target.quantization else []),
+        *([("EAGLE3 tokens", target.speculative_tokens)] if target.speculative_tokens else []),
+        *([("ComputeDomain", "one, over the nodes of a worker")] if target.needs_compute_domain else []),
+        ("benchmark", _benchmark(target)),
+    ]
+    return f"## {target.name}\n\n{target.title}. Source: {target.source}.\n\n" + _table(("", "value"), rows)
+
+
+def _worker_rows(target: Target) -> Iterator[tuple[str, object]]:
+    for worker in target.workers:
+        for field in fields(Worker):
+            value = getattr(worker, field.name)
+            if field.name in _FIELD_TITLES and value is not None:
+                yield f"{worker.role}: {_FIELD_TITLES[field.name]}", str(value).lower()
+        yield from (
+            (f"{worker.role}: file `{key}`", f"`{value}`") for key, value in _flat(worker.engine_file)
+        )
+        if worker.arguments:
+            yield f"{worker.role}: arguments", f"`{' '.join(worker.arguments)}`"
+        if worker.requests:
+            yield f"{worker.role}: requests", _pairs(worker.requests)
+
+
+def _flat(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    for key, inner in value.items():
+        if isinstance(inner, Mapping):
+            yield from _flat(inner, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", str(inner).lower() if isinstance(inner, bool) else str(inner)
+
+
+def _pairs(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{key} {value}" for key, value in values.items())
+
+
+def _benchmark(target: Target) -> str:
+    shape = target.benchmark
+    return (
+        f"{shape.isl} tokens in, {shape.osl} out, {shape.concurrency} requests at once, {shape.requests} in all, "
+        f"{shape.warmup} to warm up, {shape.dataset_entries} prompts, seed {shape.seed}"
+    )
+
+
+def _knob_tables() -> str:
+    sections: tuple[tuple[str, type[BaseModel]], ...] = (
+        ("", GraphKnobs),
+        ("frontend.", FrontendKnobs),
+        ("<role>.", RoleKnobs),
+        ("image.", ImageKnobs),
+        ("graphs[].", FurtherGraph),
+    )
+    rows = [
+        (f"`{prefix}{field.alias}`", _allowed(model, field), _default(field), field.description)
+        for prefix, model in sections
+        for name, field in model.model_fields.items()
+        if not isinstance(field.default, BaseModel) and name in model.__annotations__
+    ]
+    return _table(("key", "allowed", "default", "meaning"), rows)
+
+
+def _allowed(model: type[BaseModel], field: FieldInfo) -> str:
+    return _words(model.model_json_schema()["properties"][field.alias])
+
+
+def _words(schema: Mapping[str, Any]) -> str:
+    """A JSON schema in a few words: type, choices, bounds."""
+    if "anyOf" in schema:
+        return " or ".join(_words(option) for option in schema["anyOf"] if option.get("type") != "null")
+    if "enum" in schema:
+        return ", ".join(str(choice) for choice in schema["enum"])
+    if schema.get("type") == "array":
+        return f"list of {_words(schema['items'])}"
+    if schema.get("type") == "object":
+        return "variables"
+    kind = {"integer": "whole number", "number": "number", "boolean": "true or false", "string": "text"}[
+        schema["type"]
+    ]
+    if "minimum" in schema:
+        kind += f", {schema['minimum']} to {schema['maximum']}"
+    return kind
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "none: it must be said"
+    if field.default in (None, (), {}):
+        return ""
+    return ", ".join(field.default) if isinstance(field.default, tuple) else str(field.default)
+
+
+def _differences() -> str:
+    return _table(
+        ("what", "targets", "here", "why"),
+        (
+            (
+                ", ".join(f"`{item}`" for item in each.items),
+                "all" if set(each.targets) == set(EVERY) else ", ".join(f"`{name}`" for name in each.targets),
+                each.ours,
+                each.reason,
+            )
+            for each in DIFFERENCES
+        ),
+    )
+
+
+if __name__ == "__main__":
+    print(document(), end="")
