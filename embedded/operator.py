@@ -38,11 +38,7 @@ _log = logging.getLogger(__name__)
 
 
 class ApiError(Exception):
-    """The API server refused a request; the message is its own."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
+    """A request was refused; the message says why, mostly in the API server's words."""
 
 
 class Api:
@@ -72,7 +68,7 @@ class Api:
         if response.status == 404:
             return None
         if response.status >= 400:
-            raise ApiError(response.status, answer["message"])
+            raise ApiError(answer["message"])
         return answer
 
     async def apply(self, wanted: Object) -> Any:
@@ -136,9 +132,7 @@ async def _make_way(api: Api, definition: Object, version: str) -> None:
         names = ", ".join(
             f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in graphs["items"]
         )
-        raise ApiError(
-            409, f"cannot serve {GROUP}/{version}: {names} exist in {stored[0]}; delete them first"
-        )
+        raise ApiError(f"cannot serve {GROUP}/{version}: {names} exist in {stored[0]}; delete them first")
     await api.request("DELETE", path_of(definition))
     while await api.request("GET", path_of(definition)):
         await asyncio.sleep(0.05)
@@ -182,7 +176,7 @@ class Reconciler:
         """One run; False if it has to be tried again."""
         path = f"/apis/{GROUP}/{self._version}/namespaces/{namespace}/{PLURAL}/{name}"
         graph = await self._api.request("GET", path)
-        if graph is None or "deletionTimestamp" in graph["metadata"]:
+        if graph is None or _goes(graph):
             return True
         failure = ""
         try:
@@ -193,9 +187,8 @@ class Reconciler:
         status = reconcile.status(graph, live, datetime.now(UTC).isoformat(timespec="seconds"), failure)
         before = graph.get("status", {})
         if status["state"] != before.get("state"):
-            _log.info(
-                "graph %s/%s is %s: %s", namespace, name, status["state"], status["conditions"][0]["message"]
-            )
+            message = status["conditions"][0]["message"]
+            _log.info("graph %s/%s is %s: %s", namespace, name, status["state"], message)
         if status != before:
             await self._api.set_status(graph, status)
         return not failure
@@ -206,7 +199,7 @@ class Reconciler:
         wanted = {pod["metadata"]["name"]: pod for pod in reconcile.pods(graph)}
         live = {pod["metadata"]["name"]: pod for pod in await self._pods(graph)}
         for name, pod in live.items():
-            if (name not in wanted or not reconcile.matches(pod, wanted[name])) and _stays(pod):
+            if not _goes(pod) and not (name in wanted and reconcile.matches(pod, wanted[name])):
                 await self._api.request("DELETE", path_of(pod | {"apiVersion": "v1", "kind": "Pod"}))
         for name, pod in wanted.items():
             # A name that is still taken comes back here with the event of its deletion.
@@ -220,8 +213,8 @@ class Reconciler:
         return list(answer["items"])
 
 
-def _stays(pod: Object) -> bool:
-    return "deletionTimestamp" not in pod["metadata"]
+def _goes(body: Mapping[str, Any], event: str | None = None) -> bool:
+    return event == "DELETED" or "deletionTimestamp" in body["metadata"]
 
 
 kopf.on.login()(kopf.login_with_kubeconfig)
@@ -252,10 +245,10 @@ def graph_is_good(body: kopf.Body, warnings: list[str], **review: Any) -> None:
 @kopf.on.event(
     "v1", "persistentvolumeclaims", annotations={"volume.kubernetes.io/storage-provisioner": PROVISIONER}
 )
-async def claim_changed(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
+async def claim_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Gives a pending claim its volume; the controller manager asks for one by the annotation."""
     metadata, spec = body["metadata"], body["spec"]
-    if "volumeName" in spec or "deletionTimestamp" in metadata:
+    if "volumeName" in spec or _goes(body, type):
         return
     volume = {
         "accessModes": spec["accessModes"],
@@ -276,15 +269,14 @@ async def claim_changed(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
 @kopf.on.event("v1", "persistentvolumes", labels=SIMULATED)
 async def volume_changed(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
     """Removes a volume whose claim is gone."""
-    if body.get("status", {}).get("phase") == "Released" and "deletionTimestamp" not in body["metadata"]:
+    if body.get("status", {}).get("phase") == "Released" and not _goes(body):
         await memo.api.request("DELETE", f"/api/v1/persistentvolumes/{body['metadata']['name']}")
 
 
 @kopf.on.event("resource.nvidia.com", "v1beta1", "computedomains")
 async def domain_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Gives a ComputeDomain the claim template that its pods name."""
-    metadata, domain = body["metadata"], dict(body)
-    if type == "DELETED" or "deletionTimestamp" in metadata:
+    if _goes(body, type):
         return
     request = {"name": "channel", "exactly": {"deviceClassName": CHANNEL_CLASS}}
     template = {
@@ -292,21 +284,21 @@ async def domain_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_
         "kind": "ResourceClaimTemplate",
         "metadata": {
             "name": body["spec"]["channel"]["resourceClaimTemplate"]["name"],
-            "namespace": metadata["namespace"],
+            "namespace": body["metadata"]["namespace"],
             "labels": SIMULATED,
             "ownerReferences": [kopf.build_owner_reference(body)],
         },
         "spec": {"spec": {"devices": {"requests": [request]}}},
     }
     await memo.api.apply(template)
-    await memo.api.set_status(domain, {"status": "Ready"})
+    await memo.api.set_status(dict(body), {"status": "Ready"})
 
 
 @kopf.on.event("v1", "nodes", labels={"nvidia.com/gpu.product": GPU_PRODUCT[Gpu.GB200]})
 async def node_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Offers the one IMEX channel of a GB200 node; as on real ones, a second claim has to go to another node."""
     name = body["metadata"]["name"]
-    if type == "DELETED":
+    if _goes(body, type):
         return
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": body["metadata"]["uid"]}
     channel = {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}}
@@ -376,19 +368,12 @@ async def run(version: crds.Version, pki: Path, ready_file: Path | None) -> None
 
 def main() -> None:
     """Runs the stand-in; exits with 1 and one sentence where the API server refuses its definitions."""
-    parser = argparse.ArgumentParser(
-        prog="python -m embedded.operator", description=(__doc__ or "").partition("\n")[0]
-    )
-    parser.add_argument(
-        "--kubeconfig", type=Path, required=True, help="of the embedded cluster's administrator"
-    )
-    parser.add_argument(
-        "--pki", type=Path, required=True, help="folder of ca.crt, server.crt and server.key for 127.0.0.1"
-    )
-    parser.add_argument(
-        "--api-version", choices=get_args(crds.Version), default="v1alpha1", help="of DynamoGraphDeployment"
-    )
-    parser.add_argument("--ready-file", type=Path, help="exists while graphs are accepted and reconciled")
+    parser = argparse.ArgumentParser("python -m embedded.operator", description=__doc__)
+    add = parser.add_argument
+    add("--kubeconfig", type=Path, required=True, help="of the embedded cluster's administrator")
+    add("--pki", type=Path, required=True, help="folder of ca.crt, server.crt and server.key for 127.0.0.1")
+    add("--api-version", choices=get_args(crds.Version), default="v1alpha1", help="of DynamoGraphDeployment")
+    add("--ready-file", type=Path, help="exists while graphs are accepted and reconciled")
     options = parser.parse_args()
     os.environ["KUBECONFIG"] = str(options.kubeconfig)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")

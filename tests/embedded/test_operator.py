@@ -272,6 +272,23 @@ def test_killed_and_started_again(served: Served) -> None:
 
 
 @one_version
+def test_outlives_the_api_server(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    before = served.get("pod", DECODE)["metadata"]["uid"]
+    killed = processes.find(served.state, "kube-apiserver")
+    assert killed
+    operator = served.operator()
+    killed.kill()
+    killed.wait(10)
+    served.start()
+    served.kubectl("delete", "pod", DECODE, "--wait=false")
+    eventually(lambda: served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", before) != before)
+    served.await_ready()
+    assert served.operator() == operator
+
+
+@one_version
 @pytest.mark.parametrize("cascade", ["foreground", "background"])
 def test_a_graph_can_be_deleted_without_its_operator(served: Served, cascade: str) -> None:
     served.apply(served.graph())
