@@ -7,7 +7,6 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.names import MANAGED_BY
 from graphs.platform_values import RELEASE
 from targets.releases import Version
 
@@ -18,7 +17,7 @@ INSTALL_TIMEOUT_SECONDS = 15 * 60
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """A release of the chart. chart: HTTPS address of the file. namespace: made by the component."""
+    """A release of the chart. chart: HTTPS address of the file. namespace: where it goes, and must be there."""
 
     chart: str
     namespace: str
@@ -50,38 +49,28 @@ class DynamoPlatform(pulumi.ComponentResource):
     """A platform that serves the API version that the graphs need: installed, or already there and checked."""
 
     graph_api_version: pulumi.Output[str]
-    namespace: kubernetes.core.v1.Namespace | None
-    """The platform's namespace, where the stack installs it."""
+    operator_version: pulumi.Output[str | None] | None
+    """Version of an operator that was there and could be checked; None inside if its image does not say it."""
 
     def __init__(
         self, name: str, args: DynamoPlatformArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:DynamoPlatform", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        self.namespace = None
         crd_id: pulumi.Input[str] = GRAPH_CRD
         if args.installation:
-            self.namespace = self._namespace(args.installation, child)
-            release = self._release(args.installation, self.namespace)
+            release = self._release(args.installation, child)
             # Unknown until the release is there, so that a first preview does not look for the CRD.
             crd_id = release.status.apply(lambda _: GRAPH_CRD)
-        if args.operator:
-            self._check_operator(args.operator, child)
         crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(GRAPH_CRD, crd_id, opts=child)
         self.graph_api_version = crd.spec.apply(lambda spec: _served(spec, args.graph_api_version))
-        self.register_outputs({"graphApiVersion": self.graph_api_version})
-
-    @staticmethod
-    def _namespace(installation: Installation, child: pulumi.ResourceOptions) -> kubernetes.core.v1.Namespace:
-        return kubernetes.core.v1.Namespace(
-            installation.namespace,
-            metadata={"name": installation.namespace, "labels": dict(MANAGED_BY)},
-            opts=child,
+        self.operator_version = self._operator_version(args.operator, child) if args.operator else None
+        self.register_outputs(
+            {"graphApiVersion": self.graph_api_version, "operatorVersion": self.operator_version}
         )
 
-    def _release(
-        self, installation: Installation, namespace: kubernetes.core.v1.Namespace
-    ) -> kubernetes.helm.v3.Release:
+    @staticmethod
+    def _release(installation: Installation, child: pulumi.ResourceOptions) -> kubernetes.helm.v3.Release:
         return kubernetes.helm.v3.Release(
             RELEASE,
             name=RELEASE,
@@ -92,32 +81,34 @@ class DynamoPlatform(pulumi.ComponentResource):
             skip_await=False,
             timeout=INSTALL_TIMEOUT_SECONDS,
             max_history=5,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
+            opts=child,
         )
 
     @staticmethod
-    def _check_operator(operator: ExistingOperator, child: pulumi.ResourceOptions) -> None:
+    def _operator_version(
+        operator: ExistingOperator, child: pulumi.ResourceOptions
+    ) -> pulumi.Output[str | None]:
         deployment = kubernetes.apps.v1.Deployment.get(
             operator.name, f"{operator.namespace}/{operator.name}", opts=child
         )
-        deployment.spec.apply(lambda spec: _recent_enough(spec, operator))
+        return deployment.spec.apply(lambda spec: _recent_enough(spec, operator))
 
 
-def _recent_enough(spec: Any, operator: ExistingOperator) -> None:
+def _recent_enough(spec: Any, operator: ExistingOperator) -> str | None:
     image = str(spec["template"]["spec"]["containers"][0]["image"])
-    tag = image.rpartition(":")[2].removeprefix("v")
     try:
-        found = Version.parse(tag.partition("-")[0])
+        found = Version.parse(image.rpartition(":")[2].removeprefix("v").partition("-")[0])
     except ValueError:
         pulumi.log.warn(
             f"{operator.namespace}/{operator.name} runs {image}, whose tag does not say its version"
         )
-        return
+        return None
     if (found.major, found.minor) < (operator.version.major, operator.version.minor):
         raise pulumi.RunError(
             f"dynamo-gpt-oss:platform.operator: {operator.namespace}/{operator.name} is version {found}, older than "
             f"{operator.version}, which this stack wants; upgrade the platform or lower platform.version"
         )
+    return str(found)
 
 
 def _served(spec: Any, wanted: str) -> str:

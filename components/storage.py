@@ -1,6 +1,6 @@
 """Shared file systems on AWS for the model cache. Only EKS stacks import this module."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pulumi
@@ -26,11 +26,10 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class EfsCacheArgs:
-    """network: where mount targets go. retain: keep the file system when the stack goes. tags: on all of it."""
+    """network: where mount targets go. retain: keep the file system when the stack goes."""
 
     network: Network
     retain: bool
-    tags: Mapping[str, str]
 
 
 class EfsCache(pulumi.ComponentResource):
@@ -49,10 +48,10 @@ class EfsCache(pulumi.ComponentResource):
             name,
             encrypted=True,
             throughput_mode="elastic",
-            tags={**args.tags, "Name": name},
+            tags={"Name": name},
             opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
         )
-        group = _security_group(name, args.network, NFS_PORTS, args.tags, child)
+        group = _security_group(name, args.network, NFS_PORTS, child)
         targets = [
             aws.efs.MountTarget(
                 f"{name}-{position}",
@@ -79,7 +78,6 @@ class LustreCacheArgs:
     size: str
     throughput: int
     retain: bool
-    tags: Mapping[str, str]
 
 
 class LustreCache(pulumi.ComponentResource):
@@ -94,7 +92,7 @@ class LustreCache(pulumi.ComponentResource):
     def __init__(self, name: str, args: LustreCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:LustreCache", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        group = _security_group(name, args.network, LUSTRE_PORTS, args.tags, child)
+        group = _security_group(name, args.network, LUSTRE_PORTS, child)
         _lustre_servers_talk(name, group, child)
         file_system = aws.fsx.LustreFileSystem(
             name,
@@ -108,7 +106,7 @@ class LustreCache(pulumi.ComponentResource):
             data_compression_type="LZ4",
             # The weights can be downloaded again; a final backup would cost and outlive the stack unseen.
             skip_final_backup=True,
-            tags={**args.tags, "Name": name},
+            tags={"Name": name},
             opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
         )
         self.file_system_id = file_system.id
@@ -132,14 +130,13 @@ def _security_group(
     name: str,
     network: Network,
     ports: Sequence[tuple[int, int]],
-    tags: Mapping[str, str],
     child: pulumi.ResourceOptions,
 ) -> aws.ec2.SecurityGroup:
     group = aws.ec2.SecurityGroup(
         name,
         description="Model cache: file system traffic from the cluster's nodes",
         vpc_id=network.vpc_id,
-        tags={**tags, "Name": name},
+        tags={"Name": name},
         opts=child,
     )
     for first, last in ports:

@@ -5,17 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
+from components.benchmark import Benchmark, BenchmarkArgs
 from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
-from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.model_cache import ModelCache, ModelCacheArgs
-from components.platform import DynamoPlatform, DynamoPlatformArgs
+from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
+from components.time_to_live import TimeToLive, TimeToLiveArgs
+from graphs.benchmark import JobSpec
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
+from graphs.time_to_live import NodeGroups, TimeToLiveSpec, seconds
+from stacks import wiring_services as services
 from stacks.cost import described, hourly
 from stacks.sections.cluster import AwsCluster, StackCluster
 from stacks.settings import PROJECT, Settings
+from stacks.wiring_services import Storage
 from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
@@ -34,14 +39,13 @@ def build(settings: Settings) -> dict[str, Any]:
     plan = plans[0]
     eks = _eks(settings)
     cluster: Cluster = _cluster(settings) if eks is None else eks.cluster
-    on_cluster = pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=cluster.ready)
-    platform = DynamoPlatform(
-        "dynamo-platform",
-        DynamoPlatformArgs(graph_api_version=graph_api_version(max(each.version for each in plans))),
-        on_cluster,
-    )
-    secret = _token_secret(settings, on_cluster)
-    cache = _model_cache(settings, plans, cluster, secret)
+    monitoring = services.monitoring(settings, cluster)
+    token, pull_secret, platform_needs = _secrets(settings, eks, cluster)
+    platform = services.platform(settings, plans, [*monitoring, *platform_needs], cluster)
+    _time_to_live(settings, platform, cluster)
+    storage = _storage(settings, eks, cluster)
+    cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
+    services.watch(settings, plans, monitoring, cluster)
     pool, nodes = _gpu_nodes(settings, eks, [platform, cache])
     before_graphs = pulumi.ResourceOptions(
         providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache, *nodes]
@@ -56,6 +60,8 @@ def build(settings: Settings) -> dict[str, Any]:
         for each in plans
         if settings.graphs_run()
     ]
+    if settings.benchmark.run and graphs:
+        _benchmark(settings, plan, cluster, graphs[0])
     return (_outputs(settings, plans, graphs) if graphs else {}) | _eks_outputs(settings, eks, pool)
 
 
@@ -105,44 +111,106 @@ def _gpu_nodes(
     return pool, [*enablement, *([pool] if pool else [])]
 
 
-def _token_secret(settings: Settings, on_cluster: pulumi.ResourceOptions) -> HuggingFaceSecret | None:
-    said = settings.hugging_face
-    if said.token is None and said.existing_secret is None:
-        return None
-    return HuggingFaceSecret(
-        "hugging-face",
-        HuggingFaceSecretArgs(
-            namespace=settings.cluster.namespace,
-            token=None if said.token is None else pulumi.Output.secret(said.token.get_secret_value()),
-            existing_secret=said.existing_secret,
-        ),
-        on_cluster,
-    )
+def _secrets(
+    settings: Settings, eks: "Eks | None", cluster: Cluster
+) -> tuple[list[pulumi.Resource], list[pulumi.Resource], list[pulumi.Resource]]:
+    """The token, the pull Secret, and what the platform waits for: its namespace with that Secret in it."""
+    own = services.platform_namespace(settings, cluster)
+    namespaces = [settings.cluster.namespace, *([settings.platform.namespace] if own else [])]
+    access: list[pulumi.Resource] = []
+    if eks is not None:
+        from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
+
+        access = wiring_eks_services.secret_access(settings, eks)
+    external = services.external_secrets(settings, namespaces, [*own, *access], cluster)
+    token = services.token_secret(settings, external, cluster)
+    pull_secret = services.pull_secret(settings, namespaces, [*own, *external], cluster)
+    return token, pull_secret, [*own, *pull_secret]
+
+
+def _storage(settings: Settings, eks: "Eks | None", cluster: Cluster) -> Storage:
+    """Where the model cache's claim comes from."""
+    if eks is None or settings.cache.kind == "class" or settings.cache.file_system is not None:
+        return services.storage(settings, cluster)
+    from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
+
+    return wiring_eks_services.storage(settings, eks)
 
 
 def _model_cache(
     settings: Settings,
     plans: Sequence[GraphPlan],
     cluster: Cluster,
-    secret: HuggingFaceSecret | None,
+    storage: Storage,
+    secrets: Sequence[pulumi.Resource],
 ) -> ModelCache:
-    plan = plans[0]
+    plan, hugging_face = plans[0], settings.hugging_face
     return ModelCache(
         "model-cache",
         ModelCacheArgs(
             namespace=settings.cluster.namespace,
             weights=all_weights(plans),
             size=settings.cache.size,
-            storage_class=settings.cache.storage_class,
+            storage_class=storage.storage_class,
+            volume=storage.volume,
             image=plan.image,
             archs=plan.image_knobs.archs,
-            token_secret=None if secret is None else settings.hugging_face.existing_secret or TOKEN_SECRET,
+            token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
             pull_secret=plan.image_knobs.pull_secret,
+            retain=settings.cache.retain,
         ),
         pulumi.ResourceOptions(
             providers={"kubernetes": cluster.provider},
-            depends_on=[*cluster.ready, *([secret] if secret else [])],
+            depends_on=[*cluster.ready, *storage.needed, *secrets],
         ),
+    )
+
+
+def _time_to_live(settings: Settings, platform: DynamoPlatform, cluster: Cluster) -> None:
+    """Before anything is paid for, so that a deployment that is broken off ends too."""
+    if settings.tags.ttl is None:
+        return
+    groups = None
+    if isinstance(settings.cluster, AwsCluster):
+        stack = pulumi.get_stack()
+        name = settings.cluster.name or f"dynamo-{stack}"
+        groups = NodeGroups(cluster=name, region=settings.cluster.region, stack=stack)
+    TimeToLive(
+        "time-to-live",
+        TimeToLiveArgs(
+            spec=TimeToLiveSpec(
+                namespace=settings.cluster.namespace,
+                seconds=seconds(settings.tags.ttl),
+                graph_api_version=graph_api_version(settings.platform_version()),
+                node_groups=groups,
+                pull_secret=settings.graph.image.pull_secret,
+            )
+        ),
+        pulumi.ResourceOptions(
+            providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform]
+        ),
+    )
+
+
+def _benchmark(settings: Settings, plan: GraphPlan, cluster: Cluster, graph: InferenceGraph) -> None:
+    said = settings.benchmark
+    Benchmark(
+        "benchmark",
+        BenchmarkArgs(
+            job=JobSpec(
+                namespace=settings.cluster.namespace,
+                graph=plan.name,
+                points=said.points(plan.target, plan.gpus),
+                ready_seconds=60 * said.ready_minutes,
+                limit_seconds=60 * said.limit_minutes,
+                image=said.image,
+                pull_secret=plan.image_knobs.pull_secret,
+                telemetry=said.gpu_telemetry,
+                size=said.results_size,
+                storage_class=said.storage_class,
+            )
+        ),
+        pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=[graph]),
     )
 
 

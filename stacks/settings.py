@@ -11,12 +11,15 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import pulumi
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from graphs.secrets import PULL_SECRET
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
 from stacks.sections.cluster import CLUSTER_KINDS, AwsCluster, ClusterSettings, NewEksCluster
 from stacks.sections.hugging_face import HuggingFaceSettings
+from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
+from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.tags import TagSettings
 from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
@@ -24,12 +27,15 @@ from targets.checks import check, check_platform, check_together
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.platform import Platform, check_use
 from targets.releases import Version
 from targets.strict import Strict
 
 PROJECT = "dynamo-gpt-oss"
 _PLAIN_KEYS = {"target"}
 """Keys whose value is text; all others hold structured values."""
+_SECRET_KEYS = {"token", "apiKey"}
+"""Keys whose value no message may show."""
 
 
 class ConfigError(pulumi.RunError):
@@ -57,6 +63,12 @@ class Settings(Strict):
     """Model weights."""
     hugging_face: HuggingFaceSettings = HuggingFaceSettings()
     """Token for downloads."""
+    ngc: NgcSettings = NgcSettings()
+    """Key for NVIDIA's registry."""
+    external_secrets: ExternalSecretsSettings = ExternalSecretsSettings()
+    """How secrets come from AWS."""
+    monitoring: MonitoringSettings = MonitoringSettings()
+    """Prometheus, Grafana and alerts."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
     graphs: tuple[FurtherGraph, ...] = ()
@@ -92,9 +104,14 @@ class Settings(Strict):
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
         pool = self.gpu_pool()
         plans = (
-            resolve(self.published(), self.graph, pool),
+            resolve(self.published(), self._with_pull_secret(self.graph), pool),
             *(
-                resolve(TARGETS[graph.target or self.target], graph, pool, key=f"graphs[{position}]")
+                resolve(
+                    TARGETS[graph.target or self.target],
+                    self._with_pull_secret(graph),
+                    pool,
+                    key=f"graphs[{position}]",
+                )
                 for position, graph in enumerate(self.graphs)
             ),
         )
@@ -102,7 +119,19 @@ class Settings(Strict):
             check(plan)
             check_platform(plan, self.platform_version())
         check_together(plans)
+        check_use(self.platform_plan(plans), plans, install=self.platform.install)
         return plans
+
+    def platform_plan(self, plans: Iterable[GraphPlan]) -> Platform:
+        """The platform for those graphs."""
+        oldest = min(plan.version for plan in plans)
+        return self.platform.resolved(self.platform_version(), oldest, self.monitoring.prometheus)
+
+    def _with_pull_secret(self, knobs: GraphKnobs) -> GraphKnobs:
+        """The knobs, with the pull Secret that the stack makes where they name none."""
+        if not self.ngc.given or knobs.image.pull_secret:
+            return knobs
+        return knobs.model_copy(update={"image": knobs.image.model_copy(update={"pull_secret": PULL_SECRET})})
 
     def platform_version(self) -> Version:
         """Version of the platform: that of the newest graph where nothing is said."""
@@ -139,16 +168,45 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
         settings = Settings.model_validate(values)
         settings.plan()
         _check_capacity(settings)
+        _check_services(settings)
     except ValidationError as invalid:
         raise ConfigError("\n".join(_sentences(invalid))) from None
     except Refusal as refusal:
         raise ConfigError("\n".join(f"{PROJECT}:{line}" for line in str(refusal).splitlines())) from None
-    if settings.hugging_face.token is not None and "huggingFace" not in secret_keys:
-        raise ConfigError(
-            f"{PROJECT}:huggingFace.token: the value is not encrypted; set it with "
-            f"`pulumi config set --secret --path {PROJECT}:huggingFace.token`"
-        )
+    for section, key, value in (
+        ("huggingFace", "token", settings.hugging_face.token),
+        ("ngc", "apiKey", settings.ngc.api_key),
+    ):
+        if value is not None and section not in secret_keys:
+            raise ConfigError(
+                f"{PROJECT}:{section}.{key}: the value is not encrypted; set it with "
+                f"`pulumi config set --secret --path {PROJECT}:{section}.{key}`"
+            )
     return settings
+
+
+def _check_services(settings: Settings) -> None:
+    """Raise Refusal for what the stack's cluster cannot give to cache, platform or secrets."""
+    on_aws, cache = isinstance(settings.cluster, AwsCluster), settings.cache
+    problems = []
+    if cache.kind != "class" and cache.file_system is None and not on_aws:
+        problems.append(
+            f"cache.kind: {cache.kind!r} makes a file system, for cluster.kind eks or existing-eks; choose class and "
+            "name a storageClass, or efs and name its fileSystem"
+        )
+    if settings.platform.install and settings.platform.namespace == settings.cluster.namespace:
+        problems.append(
+            f"platform.namespace: {settings.platform.namespace!r} is the graphs' namespace; the platform needs one of "
+            "its own, which goes with it"
+        )
+    from_aws = settings.hugging_face.aws_secret is not None or settings.ngc.aws_secret is not None
+    if from_aws and settings.external_secrets.install and not on_aws:
+        problems.append(
+            "externalSecrets.install: true gives External Secrets a pod identity, for cluster.kind eks or "
+            "existing-eks; set it to false where External Secrets is on the cluster"
+        )
+    if problems:
+        raise Refusal("\n".join(problems))
 
 
 def _check_capacity(settings: Settings) -> None:
@@ -236,8 +294,8 @@ def _dotted(path: Iterable[int | str]) -> str:
 
 
 def _shown(path: list[str], given: Any) -> str:
-    if "token" in path or isinstance(given, Mapping):
-        return "[secret]" if "token" in path else "{" + ", ".join(map(str, given)) + "}"
+    if _SECRET_KEYS & {*path} or isinstance(given, Mapping):
+        return "[secret]" if _SECRET_KEYS & {*path} else "{" + ", ".join(map(str, given)) + "}"
     return repr(given)
 
 

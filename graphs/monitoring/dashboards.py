@@ -8,12 +8,11 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 
 from graphs.monitoring import queries
+from graphs.monitoring.stack_values import SIDECAR_LABEL
 from graphs.names import MANAGED_BY
 from targets.catalogue import Engine
 from targets.plan import GraphPlan
 
-SIDECAR_LABEL = "grafana_dashboard"
-"""Label by which the sidecar of the Grafana chart finds ConfigMaps with dashboards."""
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 _ENGINE_PANELS: dict[Engine, tuple[tuple[str, str, str], ...]] = {

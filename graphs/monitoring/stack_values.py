@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from graphs.monitoring.dashboards import SIDECAR_LABEL
 from graphs.names import MANAGED_BY
 
 RELEASE = "kube-prometheus-stack"
 PORT = 9090
+SIDECAR_LABEL = "grafana_dashboard"
+"""Label by which Grafana's sidecar finds ConfigMaps with dashboards."""
 
 
 def stack_values(retention_days: int, storage_class: str | None, storage: str) -> dict[str, Any]:

@@ -24,3 +24,8 @@ class HuggingFaceSettings(Strict):
         if self.aws_secret is not None and (self.token is not None or self.existing_secret is not None):
             raise ValueError("awsSecret excludes token and existingSecret; keep one")
         return self
+
+    @property
+    def given(self) -> bool:
+        """Whether there is a token."""
+        return self.token is not None or self.existing_secret is not None or self.aws_secret is not None

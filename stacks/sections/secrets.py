@@ -35,6 +35,11 @@ class NgcSettings(Strict):
             raise ValueError("apiKey and awsSecret exclude each other; keep one")
         return self
 
+    @property
+    def given(self) -> bool:
+        """Whether there is a key."""
+        return self.api_key is not None or self.aws_secret is not None
+
 
 class ExternalSecretsSettings(Strict):
     """External Secrets, needed where a secret comes from AWS."""

@@ -11,10 +11,10 @@ import yaml
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from graphs.monitoring.alerts import Objectives, prometheus_rule
-from graphs.monitoring.dashboards import SIDECAR_LABEL, config_map, dashboards
+from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
 from graphs.monitoring.queries import transferred_bytes
-from graphs.monitoring.stack_values import prometheus_url, stack_values
+from graphs.monitoring.stack_values import SIDECAR_LABEL, prometheus_url, stack_values
 from graphs.names import MANAGED_BY
 from stacks.settings import Settings
 from targets.catalogue import TARGETS

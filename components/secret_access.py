@@ -1,0 +1,64 @@
+"""Access of External Secrets to secrets in AWS Secrets Manager. Only EKS stacks import this module."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_aws as aws
+
+from components import iam
+from components.external_secret import NAMESPACE, SERVICE_ACCOUNT
+from graphs.secrets import AwsSecret
+
+_ANY_SUFFIX = "-??????"
+"""Secrets Manager adds a hyphen and six characters to the name in an ARN."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SecretAccessArgs:
+    """cluster_name: of the EKS cluster. secrets: those that may be read, and no others."""
+
+    cluster_name: pulumi.Input[str]
+    secrets: Sequence[AwsSecret]
+
+
+class SecretAccess(pulumi.ComponentResource):
+    """A pod identity for External Secrets' service account that reads the named secrets.
+
+    A secret encrypted with a customer's own KMS key needs kms:Decrypt on it in the key's policy besides.
+    """
+
+    def __init__(self, name: str, args: SecretAccessArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:SecretAccess", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
+        role, _ = iam.role(name, iam.POD_IDENTITY, (), child)
+        policy = aws.iam.RolePolicy(
+            name, role=role.name, policy=json.dumps(policy_document(args.secrets)), opts=child
+        )
+        aws.eks.PodIdentityAssociation(
+            name,
+            cluster_name=args.cluster_name,
+            namespace=NAMESPACE,
+            service_account=SERVICE_ACCOUNT,
+            role_arn=role.arn,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[policy]),
+        )
+        self.register_outputs({})
+
+
+def policy_document(secrets: Sequence[AwsSecret]) -> dict[str, object]:
+    """An IAM policy that reads these secrets."""
+    statement = {
+        "Effect": "Allow",
+        "Action": ["secretsmanager:GetSecretValue", "secretsmanager:DescribeSecret"],
+        "Resource": sorted({_arn(secret) for secret in secrets}),
+    }
+    return {"Version": "2012-10-17", "Statement": [statement]}
+
+
+def _arn(secret: AwsSecret) -> str:
+    if secret.name.startswith("arn:"):
+        return secret.name
+    # Another account's secret of that name stays closed unless its own policy opens it.
+    return f"arn:aws:secretsmanager:{secret.region}:*:secret:{secret.name}{_ANY_SUFFIX}"

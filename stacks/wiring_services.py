@@ -1,0 +1,216 @@
+"""Wiring of what graphs need on any cluster: platform, monitoring, secrets and the cache's storage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from components.cluster_access import Cluster
+from components.external_secret import ExternalSecrets, ExternalSecretsArgs
+from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
+from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
+from components.pull_secret import PullSecret, PullSecretArgs
+from components.storage_class import efs_storage_class
+from graphs.monitoring.alerts import prometheus_rule
+from graphs.monitoring.dashboards import config_map, dashboards
+from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
+from graphs.monitoring.stack_values import stack_values
+from graphs.names import MANAGED_BY
+from graphs.platform_values import chart_url, platform_values
+from graphs.secrets import PULL_SECRET, AwsSecret
+from graphs.storage import EFS_CLASS
+from stacks import versions
+from stacks.cost import hourly
+from stacks.sections.secrets import AwsSecretSettings
+from stacks.settings import Settings
+from targets.plan import GraphPlan
+from targets.releases import graph_api_version
+
+_PROMETHEUS_CHARTS = "https://github.com/prometheus-community/helm-charts/releases/download"
+_EXTERNAL_SECRETS_CHARTS = "https://github.com/external-secrets/external-secrets/releases/download"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """Where the cache's claim comes from: a class, a volume, or the cluster's default where both are None."""
+
+    storage_class: str | None = None
+    volume: str | None = None
+    needed: list[pulumi.Resource] = field(default_factory=list)
+
+
+def storage(settings: Settings, cluster: Cluster) -> Storage:
+    """A class of the cluster, or one for an EFS file system that is there already."""
+    cache = settings.cache
+    if cache.file_system is None:
+        return Storage(storage_class=cache.storage_class)
+    return Storage(
+        storage_class=EFS_CLASS, needed=[efs_storage_class(cache.file_system, _directly_on(cluster))]
+    )
+
+
+def platform_namespace(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+    """The platform's namespace, where the stack installs the platform."""
+    said = settings.platform
+    if not said.install:
+        return []
+    metadata: Any = {"name": said.namespace, "labels": dict(MANAGED_BY)}
+    return [kubernetes.core.v1.Namespace(said.namespace, metadata=metadata, opts=_directly_on(cluster))]
+
+
+def aws_secrets(settings: Settings) -> list[AwsSecret]:
+    """Secrets that the stack reads from AWS."""
+    said = (settings.hugging_face.aws_secret, settings.ngc.aws_secret)
+    return [_aws_secret(secret) for secret in said if secret is not None]
+
+
+def external_secrets(
+    settings: Settings, namespaces: Sequence[str], access: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """External Secrets and its stores, where the stack reads secrets from AWS. access: what lets it read them."""
+    regions = sorted({secret.region for secret in aws_secrets(settings)})
+    if not regions:
+        return []
+    version = versions.EXTERNAL_SECRETS
+    chart = f"{_EXTERNAL_SECRETS_CHARTS}/helm-chart-{version}/external-secrets-{version}.tgz"
+    return [
+        ExternalSecrets(
+            "external-secrets",
+            ExternalSecretsArgs(
+                chart=chart if settings.external_secrets.install else None,
+                stores=[(namespace, region) for namespace in namespaces for region in regions],
+            ),
+            _on(cluster, access),
+        )
+    ]
+
+
+def token_secret(
+    settings: Settings, needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """The Hugging Face token, where there is one. needed: External Secrets, if it brings it."""
+    said = settings.hugging_face
+    if not said.given:
+        return []
+    return [
+        HuggingFaceSecret(
+            "hugging-face",
+            HuggingFaceSecretArgs(
+                namespace=settings.cluster.namespace,
+                token=None if said.token is None else pulumi.Output.secret(said.token.get_secret_value()),
+                existing_secret=said.existing_secret,
+                aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
+                refresh_minutes=settings.external_secrets.refresh_minutes,
+            ),
+            _on(cluster, needed),
+        )
+    ]
+
+
+def pull_secret(
+    settings: Settings,
+    namespaces: Sequence[str],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> list[pulumi.Resource]:
+    """The pull Secret for NVIDIA's registry in those namespaces, where a key is given."""
+    said = settings.ngc
+    if not said.given:
+        return []
+    key = None if said.api_key is None else pulumi.Output.secret(said.api_key.get_secret_value())
+    return [
+        PullSecret(
+            "ngc",
+            PullSecretArgs(
+                namespaces=namespaces,
+                api_key=key,
+                aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
+                refresh_minutes=settings.external_secrets.refresh_minutes,
+            ),
+            _on(cluster, needed),
+        )
+    ]
+
+
+def monitoring(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+    """Prometheus and Grafana, where the stack brings them."""
+    said = settings.monitoring
+    if said.kind != "install":
+        return []
+    version = versions.KUBE_PROMETHEUS_STACK
+    stack = PrometheusStack(
+        chart=f"{_PROMETHEUS_CHARTS}/kube-prometheus-stack-{version}/kube-prometheus-stack-{version}.tgz",
+        namespace=said.namespace,
+        values=stack_values(said.retention_days, said.storage_class, said.storage),
+    )
+    return [Monitoring("monitoring", MonitoringArgs(stack=stack), _on(cluster))]
+
+
+def watch(
+    settings: Settings,
+    plans: Sequence[GraphPlan],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> None:
+    """Scrape targets, alert rules and dashboards of the graphs, unless the stack is not monitored."""
+    said, namespace = settings.monitoring, settings.cluster.namespace
+    if said.kind == "none":
+        return
+    cost = hourly(settings)
+    monitors = [
+        *(pod_monitors(namespace, said.labels) if said.pod_monitors else []),
+        dcgm_service_monitor(namespace, said.labels),
+        prometheus_rule(plans, namespace, said.objectives(settings.tags.ttl), said.labels),
+    ]
+    files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
+    Watch(
+        "watch",
+        WatchArgs(monitors=monitors, dashboards=config_map(namespace, files)),
+        _on(cluster, needed),
+    )
+
+
+def platform(
+    settings: Settings,
+    plans: Sequence[GraphPlan],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> DynamoPlatform:
+    """The Dynamo platform, installed or checked. needed: monitoring and pull Secret, which it refers to."""
+    said, wanted = settings.platform, settings.platform_plan(plans)
+    installation = Installation(
+        chart=chart_url(wanted.version),
+        namespace=said.namespace,
+        values=platform_values(wanted, PULL_SECRET if settings.ngc.given else None),
+    )
+    namespace, _, operator = (said.operator or "").partition("/")
+    return DynamoPlatform(
+        "dynamo-platform",
+        DynamoPlatformArgs(
+            graph_api_version=graph_api_version(max(plan.version for plan in plans)),
+            installation=installation if said.install else None,
+            operator=ExistingOperator(namespace=namespace, name=operator, version=wanted.version)
+            if operator
+            else None,
+        ),
+        _on(cluster, needed),
+    )
+
+
+def _aws_secret(said: AwsSecretSettings) -> AwsSecret:
+    return AwsSecret(name=said.name, region=said.region, key=said.key)
+
+
+def _on(cluster: Cluster, needed: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
+    """For components on the cluster."""
+    return pulumi.ResourceOptions(
+        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, *needed]
+    )
+
+
+def _directly_on(cluster: Cluster) -> pulumi.ResourceOptions:
+    """For single objects on the cluster."""
+    return pulumi.ResourceOptions(provider=cluster.provider, depends_on=list(cluster.ready))
