@@ -1,0 +1,69 @@
+"""Mocks that keep every registration and answer as a finished deployment would."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from pulumi.runtime import mocks, set_mocks
+from pulumi.runtime.stack import run_pulumi_func
+
+from ops.evaluate import Recorder, Resource
+
+
+class Deployed(Recorder):
+    """A recorder whose resources have ids, and whose cluster serves v1alpha1 graphs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.registered_outputs: dict[str, dict[str, Any]] = {}
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().RegisterResource(request)
+        response.id = f"{request.name}-id" if request.custom else ""
+        return response
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().ReadResource(request)
+        namespace, _, name = request.id.rpartition("/")
+        response.properties.update({"metadata": {"name": name, "namespace": namespace}})
+        if request.type.endswith(":CustomResourceDefinition"):
+            versions = [{"name": "v1alpha1", "served": True}, {"name": "v1beta1", "served": False}]
+            response.properties.update({"spec": {"versions": versions}})
+        return response
+
+    def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        self.registered_outputs[request.urn.split("::")[-1]] = dict(request.outputs)
+        return super().RegisterResourceOutputs(request)
+
+
+class _Unused(mocks.Mocks):
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        raise AssertionError("the recorder answers")
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
+        raise AssertionError(f"unexpected call of {args.token}")
+
+
+def deploy(program: Callable[[], object]) -> Deployed:
+    """Run a program to its end, as `pulumi up` does once everything is made."""
+    recorder = Deployed()
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        set_mocks(_Unused(), "dynamo-gpt-oss", "test", preview=False, monitor=recorder)
+
+        def run() -> None:
+            program()
+
+        loop.run_until_complete(run_pulumi_func(run))
+    finally:
+        loop.close()
+        asyncio.set_event_loop(None)
+    return recorder
+
+
+def named(recorder: Recorder, name: str, kind: str = "") -> Resource:
+    """The one resource of that name and type suffix."""
+    found = [r for r in recorder.recorded if r.name == name and r.type.endswith(kind)]
+    assert len(found) == 1, [r.urn for r in recorder.recorded]
+    return found[0]

@@ -1,0 +1,113 @@
+"""Components that live on any Kubernetes cluster: inputs, parents, dependencies, outputs."""
+
+import pulumi
+import pytest
+
+from components.existing_cluster import ExistingCluster, ExistingClusterArgs
+from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.platform import DynamoPlatform, DynamoPlatformArgs
+from ops.evaluate import Secret
+from targets.catalogue import TARGETS
+from targets.hardware import INSTANCE_TYPES
+from targets.knobs import GraphKnobs
+from targets.plan import GraphPlan, Pool, resolve
+from tests.components.recording import deploy, named
+
+
+def plan(target: str = "trtllm-disagg-b200", instance: str = "p6-b200.48xlarge") -> GraphPlan:
+    return resolve(TARGETS[target], GraphKnobs(), Pool(instance=INSTANCE_TYPES[instance], nodes=1))
+
+
+def test_the_namespace_is_made_through_the_clusters_own_provider() -> None:
+    def program() -> None:
+        ExistingCluster(
+            "cluster",
+            ExistingClusterArgs(
+                kubeconfig="some/kubeconfig",
+                context="ours",
+                namespace="serving",
+                create_namespace=True,
+                retain=False,
+            ),
+        )
+
+    recorder = deploy(program)
+    provider = named(recorder, "cluster", "providers:kubernetes")
+    assert provider.inputs["kubeconfig"] == "some/kubeconfig"
+    assert provider.inputs["context"] == "ours"
+    assert named(recorder, "serving", ":Namespace").provider == provider.urn
+    assert recorder.registered_outputs["cluster"] == {"namespace": "serving"}
+
+
+def test_a_namespace_that_is_the_users_is_left_alone() -> None:
+    def program() -> None:
+        args = ExistingClusterArgs(
+            kubeconfig=None, context=None, namespace="theirs", create_namespace=False, retain=False
+        )
+        assert ExistingCluster("cluster", args).ready == []
+
+    assert not [r for r in deploy(program).recorded if r.type.endswith(":Namespace")]
+
+
+def test_the_token_stays_a_secret() -> None:
+    def program() -> None:
+        HuggingFaceSecret("hugging-face", HuggingFaceSecretArgs(namespace="dynamo", token="hf_abc"))
+
+    secret = named(deploy(program), "hf-token-secret", ":Secret")
+    assert secret.inputs["stringData"] == Secret({"HF_TOKEN": "hf_abc"})
+    assert "hf_abc" not in repr(secret)
+
+
+def test_an_existing_secret_is_read_and_not_managed() -> None:
+    def program() -> None:
+        args = HuggingFaceSecretArgs(namespace="dynamo", existing_secret="theirs")
+        HuggingFaceSecret("hugging-face", args)
+
+    secret = named(deploy(program), "theirs", ":Secret")
+    assert secret.read
+    assert secret.inputs["id"] == "dynamo/theirs"
+
+
+def test_a_platform_that_serves_another_api_version_is_refused() -> None:
+    def program() -> None:
+        DynamoPlatform("platform", DynamoPlatformArgs(graph_api_version="nvidia.com/v1beta1"))
+
+    with pytest.raises(pulumi.RunError) as error:
+        deploy(program)
+    assert str(error.value) == (
+        "dynamo-gpt-oss:graph.dynamoVersion: its graphs are nvidia.com/v1beta1, but the cluster's Dynamo platform "
+        "serves nvidia.com/v1alpha1; choose a matching release or upgrade the platform"
+    )
+
+
+def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> None:
+    def program() -> None:
+        InferenceGraph("graph", InferenceGraphArgs(plan=plan(), namespace="dynamo"))
+
+    recorder = deploy(program)
+    files = named(recorder, "gpt-oss-disagg-llm-config", ":ConfigMap")
+    graph = named(recorder, "graph", ":DynamoGraphDeployment")
+    component = named(recorder, "graph", ":InferenceGraph")
+    assert files.parent == graph.parent == component.urn
+    assert graph.dependencies == (files.urn,)
+    assert graph.inputs["metadata"]["annotations"]["pulumi.com/waitFor"] == "condition=Ready"
+    assert sorted(files.inputs["data"]) == ["decode.yaml", "prefill.yaml"]
+    assert recorder.registered_outputs["graph"] == {
+        "name": "gpt-oss-disagg",
+        "endpoint": "http://gpt-oss-disagg-frontend.dynamo.svc:8000",
+    }
+
+
+def test_gb200_workers_wait_for_their_compute_domain() -> None:
+    def program() -> None:
+        gb200 = plan("trtllm-agg-gb200", "p6e-gb200.36xlarge")
+        InferenceGraph("graph", InferenceGraphArgs(plan=gb200, namespace="dynamo"))
+
+    recorder = deploy(program)
+    domain = named(recorder, "gpt-oss-agg-compute-domain", ":ComputeDomain")
+    graph = named(recorder, "graph", ":DynamoGraphDeployment")
+    assert domain.urn in graph.dependencies
+    claims = graph.inputs["spec"]["services"]["TrtllmWorker"]["extraPodSpec"]["resourceClaims"]
+    template = domain.inputs["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    assert [claim["resourceClaimTemplateName"] for claim in claims] == [template]
