@@ -13,8 +13,6 @@ import ctypes
 import json
 import logging
 import os
-import re
-import shlex
 import shutil
 import signal
 import subprocess
@@ -32,24 +30,23 @@ import kopf
 
 from embedded import dynamo, processes
 from embedded.dynamo import DynamoError, Installation
-from embedded.paths import PROJECT
+from embedded.dynamo_graph import (
+    DISCOVERY,
+    ENGINE,
+    FRONTEND,
+    GRAPH,
+    Graph,
+    Process,
+    desired,
+    environment,
+    plan,
+)
 
-GRAPH = "nvidia.com/dynamo-graph-deployment-name"
-_TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
-"""Labels that say what a pod is, the more precise one first."""
-
-_FOLLOWER = re.compile(r"-wkr-\d+$")
-"""Grove's names of a replica's other nodes: the engine answers from its leader."""
-
-FRONTEND = "frontend"
-ENGINE = ("embedded.engines.scripted",)
-"""Module of the engine, and arguments beside those of its pod."""
 SIMULATED = "engines (scripted text at a made-up pace; no weights, no GPU)"
 USUAL_PORT = 8000
 """The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
 _ENDPOINTS = "endpoints.json"
 _FOLDER = "dataplane"
-_DISCOVERY = "discovery"
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_END = 5.0
@@ -59,160 +56,9 @@ _SECONDS_OF_HEALTH = 30.0
 """A process that lived this long starts again with the first pause."""
 
 _LIBC = ctypes.CDLL(None)
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Past any proxy of the environment: everything here is on 127.0.0.1."""
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Worker:
-    """One worker pod. uid: the pod's, a pod made anew is another worker. role: agg, prefill or decode."""
-
-    pod: str
-    uid: str
-    role: str
-    model: str
-    parsers: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Graph:
-    """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run."""
-
-    namespace: str
-    name: str
-    uid: str
-    router_mode: str
-    workers: tuple[Worker, ...]
-
-    @property
-    def key(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-@dataclass(frozen=True)
-class Process:
-    """A process to keep running for a pod; anything that differs makes it another process."""
-
-    name: str
-    uid: str
-    argv: tuple[str, ...]
-
-
-def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
-    """The graphs to serve, from the API server's pods; those that do not run or are being deleted do not count."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for pod in pods:
-        metadata = pod["metadata"]
-        name = metadata.get("labels", {}).get(GRAPH)
-        if _FOLLOWER.search(metadata["name"]):
-            continue
-        if name and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata:
-            found.setdefault((metadata["namespace"], name), []).append(pod)
-    graphs = (_graph(namespace, name, members) for (namespace, name), members in sorted(found.items()))
-    return [graph for graph in graphs if graph]
-
-
-def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | None:
-    by_role: dict[str, list[Mapping[str, Any]]] = {}
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
-        by_role.setdefault(_role(pod), []).append(pod)
-    if FRONTEND not in by_role:
-        return None
-    if "prefill" in by_role:  # vLLM's and SGLang's decode workers need not say that they are
-        by_role["decode"] = by_role.get("decode", []) + by_role.pop("agg", [])
-    return Graph(
-        namespace,
-        name,
-        by_role[FRONTEND][0]["metadata"]["uid"],
-        _options(by_role[FRONTEND][0]).get("--router-mode", "round-robin"),
-        tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
-    )
-
-
-def _role(pod: Mapping[str, Any]) -> str:
-    labels = pod["metadata"]["labels"]
-    options = _options(pod)
-    said = [labels.get(key, "") for key in _TYPES]
-    said += [options.get("--disaggregation-mode", ""), "prefill" if "--is-prefill-worker" in options else ""]
-    known = (word for word in said if word in (FRONTEND, "prefill", "decode", "planner", "epp"))
-    return next(known, "agg")
-
-
-def _worker(pod: Mapping[str, Any], role: str) -> Worker:
-    options = _options(pod)
-    named = (options.get(key) for key in ("--served-model-name", "--model-name", "--model", "--model-path"))
-    parsers = ("--dyn-reasoning-parser", "--dyn-tool-call-parser")
-    metadata = pod["metadata"]
-    return Worker(
-        metadata["name"],
-        metadata["uid"],
-        role,
-        next((name for name in named if name), "model"),
-        tuple(word for key in parsers if key in options for word in (key, options[key])),
-    )
-
-
-def _options(pod: Mapping[str, Any]) -> dict[str, str]:
-    """The main container's flags and values; a shell's one-string command line counts as its words."""
-    containers = pod["spec"]["containers"]
-    main = next((one for one in containers if one["name"] == "main"), containers[0])
-    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
-
-    def expanded(text: str) -> str:
-        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
-
-    line = [*main.get("command", ()), *main.get("args", ())]
-    words = [
-        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
-    ]
-    options: dict[str, str] = {}
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--"):
-            key, _, value = word.partition("=")
-            options[key] = value or ("" if following.startswith("--") else following)
-    return options
-
-
-def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
-    """The processes of a graph: its frontend first, then its workers under their pods' names."""
-    python = str(installed.python)
-    # The namespace that Dynamo's operator gives a graph.
-    namespace = f"{graph.namespace}-{graph.name}"
-    listen = ("--http-host", "127.0.0.1", "--http-port", str(port))
-    frontend = (python, "-m", "dynamo.frontend", *listen, "--router-mode", graph.router_mode)
-    return [
-        Process(FRONTEND, graph.uid, frontend),
-        *(
-            Process(
-                worker.pod,
-                worker.uid,
-                (
-                    *(python, "-m", *engine, "--model-path", str(installed.model)),
-                    *("--served-model-name", worker.model, "--namespace", namespace),
-                    *("--disaggregation-mode", worker.role, *worker.parsers),
-                ),
-            )
-            for worker in graph.workers
-        ),
-    ]
-
-
-def environment(folder: Path, installed: Installation) -> dict[str, str]:
-    """All that a process of a graph knows: nothing of the user's environment but where programs are."""
-    loopback = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
-    return {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "PYTHONPATH": str(PROJECT),
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "HOME": str(folder),  # Dynamo keeps model cards under ~/.cache
-        "HF_HUB_OFFLINE": "1",
-        "TIKTOKEN_ENCODINGS_BASE": str(installed.vocabulary),
-        "DYN_DISCOVERY_BACKEND": "file",
-        "DYN_FILE_KV": str(folder / _DISCOVERY),
-        "DYN_REQUEST_PLANE": "tcp",
-        "DYN_EVENT_PLANE": "zmq",
-        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": "0",
-        **dict.fromkeys(loopback, "127.0.0.1"),
-    }
 
 
 @dataclass
@@ -323,7 +169,7 @@ class Supervisor:
                 served.end(name)
                 current = None
             if not current or (current.ended() and current.may_restart()):
-                _forget_dead(served.folder / _DISCOVERY / "v1")
+                _forget_dead(served.folder / DISCOVERY / "v1")
                 _log.info("starting %s of %s", name, served.graph.key)
                 restarts = current.restarts + 1 if current else 0
                 popen = self._start(served.folder, process)
@@ -338,7 +184,7 @@ class Supervisor:
     def _clear(self, served: _Served) -> None:
         """A new start of the whole graph: an empty discovery directory and a port that is free."""
         assert served.graph is not None
-        shutil.rmtree(served.folder / _DISCOVERY, ignore_errors=True)
+        shutil.rmtree(served.folder / DISCOVERY, ignore_errors=True)
         served.folder.mkdir(parents=True, exist_ok=True)
         kept = served.port or self._ports.get(served.graph.key, USUAL_PORT)
         taken = {other.port for other in self._served.values() if other is not served}
@@ -423,7 +269,7 @@ def endpoint(state: Path, namespace: str, graph: str, timeout: float) -> str:
 
 def _is_ready(url: str, model: str) -> bool:
     try:
-        with urllib.request.urlopen(f"{url}/v1/models/{model}/ready", timeout=5) as answer:
+        with _DIRECT.open(f"{url}/v1/models/{model}/ready", timeout=5) as answer:
             return bool(json.load(answer)["ready"])
     except (OSError, ValueError):
         return False

@@ -13,6 +13,8 @@ from rich.console import Console
 from ops.endpoint import EndpointError, deployment, reached
 
 _SECONDS_OF_SILENCE = 120.0
+_DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+"""Past any proxy of the environment: the endpoint, or its forwarded port, is on 127.0.0.1."""
 
 Message = Mapping[str, str]
 
@@ -59,7 +61,7 @@ def stream(url: str, model: str, messages: Sequence[Message], effort: Effort) ->
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=_SECONDS_OF_SILENCE) as lines:
+        with _DIRECT.open(request, timeout=_SECONDS_OF_SILENCE) as lines:
             for line in lines:
                 yield from _pieces(line.decode().strip())
     except urllib.error.HTTPError as error:

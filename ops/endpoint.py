@@ -13,6 +13,7 @@ from embedded import dataplane, dynamo
 from embedded.paths import STATE
 from graphs.names import HTTP_PORT, frontend_service
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.errors import OpsError
 from ops.stack_file import StackFile
 from ops.verification import Expectation
 from targets.catalogue import MODEL_ID, Role
@@ -20,7 +21,7 @@ from targets.catalogue import MODEL_ID, Role
 PROJECT = Path(__file__).resolve().parent.parent
 
 
-class EndpointError(Exception):
+class EndpointError(OpsError):
     """The endpoint cannot be reached; the message says why and what to do."""
 
 

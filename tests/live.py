@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from embedded import dataplane, dynamo, processes
-from embedded.dataplane import Graph, Supervisor, Worker
+from embedded.dataplane import Supervisor
 from embedded.dynamo import Installation
+from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
 
 MODEL = "openai/gpt-oss-120b"
 PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")
@@ -55,7 +56,7 @@ class DataPlane:
 
     def _is_settled(self, graph: Graph) -> bool:
         entry = dataplane.endpoints(self.state).get(graph.key)
-        if not entry or set(entry["processes"]) != {dataplane.FRONTEND, *(w.pod for w in graph.workers)}:
+        if not entry or set(entry["processes"]) != {FRONTEND, *(w.pod for w in graph.workers)}:
             return False
         if not all(_is_alive(pid) for pid in entry["processes"].values()):
             return False
@@ -109,7 +110,7 @@ def started(state: Path, engine: Sequence[str], installed: Installation | None =
 @pytest.fixture(scope="session")
 def shared_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
     dataplane.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
-    plane = started(tmp_path_factory.mktemp("live") / "state", (*dataplane.ENGINE, *AT_ONCE))
+    plane = started(tmp_path_factory.mktemp("live") / "state", (*ENGINE, *AT_ONCE))
     yield plane
     plane.supervisor.close()
 

@@ -14,17 +14,19 @@ import psutil
 import pytest
 
 from embedded import dataplane, dynamo
-from embedded.dataplane import Graph, Worker, desired, plan
 from embedded.dynamo import DynamoError, Installation
+from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
 from embedded.paths import PROJECT
+from tests.embedded.conftest import Cluster
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, worker
 
+pytestmark = pytest.mark.xdist_group("live-engine")
 INSTALLED = Installation(Path("/venv/bin/python"), Path("/model"), Path("/vocabulary"))
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 
 
 def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: Any) -> dict[str, Any]:
-    labels = {dataplane.GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
+    labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
     labels |= {"nvidia.com/dynamo-sub-component-type": more["sub"]} if "sub" in more else {}
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": labels}
     if more.get("deleting"):
@@ -38,7 +40,7 @@ def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: A
     }
 
 
-FRONTEND = pod("f", "frontend", "--router-mode", "kv", "--http-port", "8000")
+FRONTEND_POD = pod("f", "frontend", "--router-mode", "kv", "--http-port", "8000")
 SERVED = ("--model-path", "/opt/models/x", "--served-model-name", MODEL, *PARSERS)
 
 
@@ -64,7 +66,7 @@ SERVED = ("--model-path", "/opt/models/x", "--served-model-name", MODEL, *PARSER
     ],
 )
 def test_roles(workers: list[dict[str, Any]]) -> None:
-    (graph,) = desired([FRONTEND, *workers])
+    (graph,) = desired([FRONTEND_POD, *workers])
     assert graph == Graph(
         "ns",
         "g",
@@ -80,7 +82,7 @@ def test_roles(workers: list[dict[str, Any]]) -> None:
 def test_aggregated_worker_with_a_shell_and_variables() -> None:
     line = 'python3 -m dynamo.vllm --model "$MODEL_PATH" --dyn-tool-call-parser harmony --enforce-eager'
     env = [{"name": "MODEL_PATH", "value": "some/model"}, {"name": "POD_UID", "valueFrom": {}}]
-    (graph,) = desired([FRONTEND, pod("w", "worker", line, command=["/bin/sh", "-c"], env=env)])
+    (graph,) = desired([FRONTEND_POD, pod("w", "worker", line, command=["/bin/sh", "-c"], env=env)])
     assert graph.workers == (
         Worker("w", "uid-w", "agg", "some/model", ("--dyn-tool-call-parser", "harmony")),
     )
@@ -92,7 +94,7 @@ def test_only_what_runs_counts() -> None:
         pod("leaving", "worker", *SERVED, deleting=True),
         pod("g-0-worker-0-worker-wkr-0", "worker", *SERVED),
     ]
-    (graph,) = desired([FRONTEND, *absent])
+    (graph,) = desired([FRONTEND_POD, *absent])
     assert graph.workers == ()
     assert desired([pod("w", "worker", *SERVED)]) == []
 
@@ -207,3 +209,33 @@ def test_unavailable_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
         dynamo.install(print)
     with pytest.raises(DynamoError, match="has no live endpoint"):
         dataplane.endpoint(tmp_path, "ns", "g", timeout=0)
+
+
+def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+    def create(name: str, kind: str, *args: str) -> None:
+        labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
+        main = {"name": "main", "image": "none", "command": TRTLLM, "args": list(args)}
+        manifest = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": name, "labels": labels},
+            "spec": {"containers": [main], "terminationGracePeriodSeconds": 0},
+        }
+        cluster.kubectl("apply", f"--namespace={namespace}", "-f", "-", stdin=json.dumps(manifest))
+
+    create("f", "frontend")
+    create("w", "worker", *SERVED)
+    command = [sys.executable, "-m", "embedded.dataplane", f"--kubeconfig={cluster.kubeconfig}"]
+    daemon = subprocess.Popen([*command, f"--state={tmp_path}"], cwd=PROJECT)
+    try:
+        dataplane.endpoint(tmp_path, namespace, "g", timeout=60)
+        entry = dataplane.endpoints(tmp_path)[f"{namespace}/g"]
+        assert set(entry["processes"]) == {"frontend", "w"}
+        served = [psutil.Process(pid) for pid in entry["processes"].values()]
+        cluster.kubectl("delete", "pod", "f", "w", f"--namespace={namespace}")
+        _, alive = psutil.wait_procs(served, timeout=20)
+        assert not alive
+    finally:
+        daemon.terminate()
+    assert daemon.wait(timeout=20) == 0
+    assert f"{namespace}/g" not in dataplane.endpoints(tmp_path)

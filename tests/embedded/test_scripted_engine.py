@@ -15,6 +15,7 @@ from openai.types.chat import ChatCompletion
 from embedded.engines import script
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, DataPlane
 
+pytestmark = pytest.mark.xdist_group("live-engine")
 GUIDE = Path(__file__).parent / "guide"
 """The curl commands of Dynamo's GPT-OSS guides for vLLM and TensorRT-LLM, as published."""
 WEATHER: Any = {

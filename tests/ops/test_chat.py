@@ -12,11 +12,14 @@ from ops.chat import Effort, chat, stream
 from ops.endpoint import EndpointError
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, DataPlane
 
+pytestmark = pytest.mark.xdist_group("live-verify")
+
 
 @pytest.fixture
 def run(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the verb on the disaggregated graph, as the embedded cluster's; takes arguments and what is typed."""
     monkeypatch.setattr(endpoint, "STATE", plane.state)
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing here may go through a proxy
     app = typer.Typer()
     app.command()(chat)
     return lambda *arguments, typed="": CliRunner().invoke(app, arguments, input=typed)

@@ -17,7 +17,7 @@ import typer
 from typer.testing import CliRunner
 
 from embedded import dataplane, dynamo, processes
-from embedded.dataplane import Graph
+from embedded.dynamo_graph import ENGINE, Graph, environment, plan
 from ops import endpoint, verification
 from ops.endpoint import Deployment, EndpointError
 from ops.verification import Expectation, Result
@@ -44,6 +44,9 @@ def advice(failure: Result) -> str:
         key for key, said in verification.ADVICE.items() if said == (failure.meaning, failure.next_step)
     )
     return cause
+
+
+pytestmark = pytest.mark.xdist_group("live-verify")
 
 
 def test_passes_disaggregated(plane: DataPlane) -> None:
@@ -97,9 +100,9 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     (port,) = processes.free_ports(1)
     folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
     plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
-    frontend, *_ = dataplane.plan(DISAGGREGATED, installed, port)
-    environment = dataplane.environment(folder, installed)
-    process = subprocess.Popen(frontend.argv, env=environment, cwd=tmp_path, stdout=subprocess.DEVNULL)
+    frontend, *_ = plan(DISAGGREGATED, installed, port)
+    variables = environment(folder, installed)
+    process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         results = list(verification.verify(f"http://127.0.0.1:{port}", BOTH, wait=3.0))
     finally:
@@ -142,7 +145,7 @@ def test_worker_without_a_parser(
 def test_frontend_without_the_vocabulary(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     installed = replace(dynamo.install(print), vocabulary=tmp_path / "empty")
-    plane = started(tmp_path / "state", dataplane.ENGINE, installed)
+    plane = started(tmp_path / "state", ENGINE, installed)
     try:
         plane.serve(AGGREGATED)
         failed = failures(plane.url(AGGREGATED), ONE)
@@ -291,7 +294,8 @@ def test_the_file_alone_is_enough(plane: DataPlane, tmp_path: Path) -> None:
     script.write_text(Path(verification.__file__).read_text())
     command = [sys.executable, "-I", "-S", str(script), "--url", plane.url(DISAGGREGATED), "--model", MODEL]
     command += ["--roles", "prefill,decode", "--disaggregated"]
-    good = subprocess.run([*command, "--json"], capture_output=True, text=True, check=False)
+    behind = os.environ | {"http_proxy": "http://127.0.0.1:9"}  # a proxy must not come between
+    good = subprocess.run([*command, "--json"], env=behind, capture_output=True, text=True, check=False)
     assert good.returncode == 0, good.stderr
     assert json.loads(good.stdout)["ok"]
     plane.kill(DISAGGREGATED, "decode-0")

@@ -1,0 +1,178 @@
+"""What is run for the graphs of the embedded cluster: from pods to processes. Pure."""
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from embedded.dynamo import Installation
+from embedded.paths import PROJECT
+
+GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+_TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
+"""Labels that say what a pod is, the more precise one first."""
+
+_FOLLOWER = re.compile(r"-wkr-\d+$")
+"""Grove's names of a replica's other nodes: the engine answers from its leader."""
+
+FRONTEND = "frontend"
+ENGINE = ("embedded.engines.scripted",)
+"""Module of the engine, and arguments beside those of its pod."""
+DISCOVERY = "discovery"
+"""Folder of a graph's registrations, in its own folder."""
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker pod. uid: the pod's, a pod made anew is another worker. role: agg, prefill or decode."""
+
+    pod: str
+    uid: str
+    role: str
+    model: str
+    parsers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Graph:
+    """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run."""
+
+    namespace: str
+    name: str
+    uid: str
+    router_mode: str
+    workers: tuple[Worker, ...]
+
+    @property
+    def key(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process to keep running for a pod; anything that differs makes it another process."""
+
+    name: str
+    uid: str
+    argv: tuple[str, ...]
+
+
+def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
+    """The graphs to serve, from the API server's pods; those that do not run or are being deleted do not count."""
+    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for pod in pods:
+        metadata = pod["metadata"]
+        name = metadata.get("labels", {}).get(GRAPH)
+        if _FOLLOWER.search(metadata["name"]):
+            continue
+        if name and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata:
+            found.setdefault((metadata["namespace"], name), []).append(pod)
+    graphs = (_graph(namespace, name, members) for (namespace, name), members in sorted(found.items()))
+    return [graph for graph in graphs if graph]
+
+
+def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | None:
+    by_role: dict[str, list[Mapping[str, Any]]] = {}
+    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
+        by_role.setdefault(_role(pod), []).append(pod)
+    if FRONTEND not in by_role:
+        return None
+    if "prefill" in by_role:  # vLLM's and SGLang's decode workers need not say that they are
+        by_role["decode"] = by_role.get("decode", []) + by_role.pop("agg", [])
+    return Graph(
+        namespace,
+        name,
+        by_role[FRONTEND][0]["metadata"]["uid"],
+        _options(by_role[FRONTEND][0]).get("--router-mode", "round-robin"),
+        tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
+    )
+
+
+def _role(pod: Mapping[str, Any]) -> str:
+    labels = pod["metadata"]["labels"]
+    options = _options(pod)
+    said = [labels.get(key, "") for key in _TYPES]
+    said += [options.get("--disaggregation-mode", ""), "prefill" if "--is-prefill-worker" in options else ""]
+    known = (word for word in said if word in (FRONTEND, "prefill", "decode", "planner", "epp"))
+    return next(known, "agg")
+
+
+def _worker(pod: Mapping[str, Any], role: str) -> Worker:
+    options = _options(pod)
+    named = (options.get(key) for key in ("--served-model-name", "--model-name", "--model", "--model-path"))
+    parsers = ("--dyn-reasoning-parser", "--dyn-tool-call-parser")
+    metadata = pod["metadata"]
+    return Worker(
+        metadata["name"],
+        metadata["uid"],
+        role,
+        next((name for name in named if name), "model"),
+        tuple(word for key in parsers if key in options for word in (key, options[key])),
+    )
+
+
+def _options(pod: Mapping[str, Any]) -> dict[str, str]:
+    """The main container's flags and values; a shell's one-string command line counts as its words."""
+    containers = pod["spec"]["containers"]
+    main = next((one for one in containers if one["name"] == "main"), containers[0])
+    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
+
+    def expanded(text: str) -> str:
+        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
+
+    line = [*main.get("command", ()), *main.get("args", ())]
+    words = [
+        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
+    ]
+    options: dict[str, str] = {}
+    for word, following in zip(words, [*words[1:], ""], strict=True):
+        if word.startswith("--"):
+            key, _, value = word.partition("=")
+            options[key] = value or ("" if following.startswith("--") else following)
+    return options
+
+
+def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
+    """The processes of a graph: its frontend first, then its workers under their pods' names."""
+    python = str(installed.python)
+    # The namespace that Dynamo's operator gives a graph.
+    namespace = f"{graph.namespace}-{graph.name}"
+    listen = ("--http-host", "127.0.0.1", "--http-port", str(port))
+    frontend = (python, "-m", "dynamo.frontend", *listen, "--router-mode", graph.router_mode)
+    return [
+        Process(FRONTEND, graph.uid, frontend),
+        *(
+            Process(
+                worker.pod,
+                worker.uid,
+                (
+                    *(python, "-m", *engine, "--model-path", str(installed.model)),
+                    *("--served-model-name", worker.model, "--namespace", namespace),
+                    *("--disaggregation-mode", worker.role, *worker.parsers),
+                ),
+            )
+            for worker in graph.workers
+        ),
+    ]
+
+
+def environment(folder: Path, installed: Installation) -> dict[str, str]:
+    """All that a process of a graph knows: nothing of the user's environment but where programs are."""
+    loopback = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
+    return {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "PYTHONPATH": str(PROJECT),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(folder),  # Dynamo keeps model cards under ~/.cache
+        "HF_HUB_OFFLINE": "1",
+        "TIKTOKEN_ENCODINGS_BASE": str(installed.vocabulary),
+        "DYN_DISCOVERY_BACKEND": "file",
+        "DYN_FILE_KV": str(folder / DISCOVERY),
+        "DYN_REQUEST_PLANE": "tcp",
+        "DYN_EVENT_PLANE": "zmq",
+        "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": "0",
+        **dict.fromkeys(loopback, "127.0.0.1"),
+    }
