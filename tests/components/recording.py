@@ -33,7 +33,7 @@ class Deployed(Recorder):
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         self.registered_outputs[request.urn.split("::")[-1]] = dict(request.outputs)
-        return super().RegisterResourceOutputs(request)
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]  the SDK's mock is untyped
 
 
 class _Unused(mocks.Mocks):
