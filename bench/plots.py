@@ -24,6 +24,7 @@ _STYLE = {
     "font.size": 11,
     "grid.alpha": 0.3,
     "savefig.dpi": 150,
+    "svg.fonttype": "none",  # words stay words: searchable, and a third of the size
     "svg.hashsalt": "dynamo-gpt-oss",  # the same run gives the same file
 }
 _SIZE = (8.0, 5.0)

@@ -97,11 +97,10 @@ class EmbeddedSite(_Deployed):
             ready_seconds=_READY_SECONDS,
             limit_seconds=60 * said.limit_minutes,
         )
-        script = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
         with tempfile.TemporaryDirectory() as home:
             path = Path(home) / benchmark.PLAN
             path.write_text(json.dumps(plan))
-            _follow([str(python), str(script), str(path), "--end-with-stdin"], Path(home), self._report)
+            run_script(python, path, Path(home), self._report)
 
     def _url(self) -> str:
         return dataplane.endpoint(self._state, self._stack.namespace, self._plan.name, _READY_SECONDS)
@@ -236,11 +235,15 @@ def unpack(archive: bytes, folder: Path) -> None:
         files.extractall(folder, filter="data")
 
 
-def _follow(command: Sequence[str], home: Path, report: Report) -> None:
-    """Run the script, reporting its lines; it ends with this process. Raises BenchmarkError with its last words."""
+def run_script(python: Path, plan: Path, home: Path, report: Report) -> None:
+    """Run the Job's script on this machine, reporting its lines; it ends with this process, however that ends.
+
+    python: the interpreter that has AIPerf. Raises BenchmarkError with the script's last words.
+    """
+    script = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
     environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
     process = subprocess.Popen(
-        command,
+        [str(python), str(script), str(plan), "--end-with-stdin"],
         env=environment,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

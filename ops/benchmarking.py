@@ -14,7 +14,7 @@ from bench.results import METRIC, Results
 from bench.results import load as load_results
 from bench.run import Load, Run, RunError
 from embedded import dataplane, dynamo
-from embedded.paths import PROJECT
+from embedded.paths import PROJECT, STATE
 from graphs import benchmark, published_benchmarks
 from graphs.benchmark import AIPERF_VERSION, Point, check_shape, shape_name
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
@@ -50,6 +50,7 @@ def run(
     seconds: float,
     out: Path | None,
     report: Report,
+    state: Path = STATE,
 ) -> Path:
     """Measure a stack; returns the run's folder.
 
@@ -58,7 +59,7 @@ def run(
     """
     found = _with_benchmark(deploy.find(stack, embedded=embedded), chosen)
     points = _points(found)
-    where = site(found, report)
+    where = site(found, report, state=state)
     ends = not where.is_up() if teardown is None else teardown
     if not ends:
         report(f"{stack} stays up: `python -m ops down --stack {stack}` takes it down")

@@ -1,0 +1,55 @@
+"""AIPerf in its own environment, and a run that it measured on a live graph; each once for the whole session."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bench import aiperf
+from bench.results import Results
+from bench.results import load as load_results
+from bench.run import RAW
+from embedded import dataplane, dynamo, processes
+from embedded.dynamo_graph import ENGINE
+from graphs import benchmark
+from ops import benchmark_sites, measure
+from tests.bench import measured as runs
+from tests.live import DISAGGREGATED, started
+
+
+@pytest.fixture(scope="session")
+def aiperf_python() -> Path:
+    """The interpreter that has AIPerf: the first time two minutes, then none."""
+    return aiperf.install(print)
+
+
+@pytest.fixture(scope="session")
+def live_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A disaggregated graph of the real Dynamo, whose scripted engines take their usual time."""
+    dataplane.USUAL_PORT = processes.free_ports(1)[0]
+    plane = started(tmp_path_factory.mktemp("bench") / "state", ENGINE)
+    plane.serve(DISAGGREGATED)
+    yield plane.url(DISAGGREGATED)
+    plane.supervisor.close()
+
+
+@pytest.fixture(scope="session")
+def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPathFactory) -> Results:
+    """A run of two points, measured by AIPerf as the Job measures."""
+    folder = tmp_path_factory.mktemp("run") / "measured"
+    (folder / RAW).mkdir(parents=True)
+    home = tmp_path_factory.mktemp("home")
+    plan = benchmark.run_plan(
+        runs.POINTS,
+        url=live_url,
+        tokenizer=str(dynamo.install(print).model),
+        results=str(folder / RAW),
+        ready_seconds=60,
+        limit_seconds=300,
+    )
+    (home / benchmark.PLAN).write_text(json.dumps(plan))
+    benchmark_sites.run_script(aiperf_python, home / benchmark.PLAN, home, print)
+    replace(runs.described(), ended=measure.now()).write(folder)
+    return load_results(folder)
