@@ -71,13 +71,12 @@ class EfsCache(pulumi.ComponentResource):
 
 @dataclass(frozen=True, kw_only=True)
 class LustreCacheArgs:
-    """namespace: of the claim. size: the claim's. throughput: MB/s for each TiB. retain: keep it after the stack."""
+    """namespace: of the claim. size: the claim's. throughput: MB/s for each TiB."""
 
     network: Network
     namespace: str
     size: str
     throughput: int
-    retain: bool
 
 
 class LustreCache(pulumi.ComponentResource):
@@ -107,7 +106,7 @@ class LustreCache(pulumi.ComponentResource):
             # The weights can be downloaded again; a final backup would cost and outlive the stack unseen.
             skip_final_backup=True,
             tags={"Name": name},
-            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
+            opts=child,
         )
         self.file_system_id = file_system.id
         manifest = storage.lustre_volume(

@@ -30,7 +30,6 @@ def storage(settings: Settings, eks: Eks) -> Storage:
         namespace=namespace,
         size=cache.size,
         throughput=cache.throughput,
-        retain=cache.retain,
     )
     return Storage(volume=lustre_volume_name(namespace), needed=[LustreCache("model-cache", args, on_both)])
 

@@ -32,4 +32,8 @@ class CacheSettings(Strict):
             raise ValueError(f"storageClass is for kind class; kind {self.kind} makes its own")
         if self.kind != "efs" and self.file_system is not None:
             raise ValueError(f"fileSystem is for kind efs, not {self.kind}")
+        if self.kind == "fsx" and self.retain:
+            raise ValueError(
+                "retain is for kind class or efs; a Lustre file system keeps hold of the stack's subnets"
+            )
         return self
