@@ -1,6 +1,7 @@
 """A resolved graph as a DynamoGraphDeployment, in the API version that its Dynamo release serves. Pure."""
 
 import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -113,7 +114,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     if command.files:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
         mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
-        annotations[f"{LABEL_PREFIX}/engine-files"] = _digest(engine_files(plan))
+        annotations[f"{LABEL_PREFIX}/engine-files"] = _digest(command.files)
     claims = (compute_domain.CLAIM,) if plan.target.needs_compute_domain else ()
     per_node = worker.gpus // planned.nodes
     return Component(
@@ -141,6 +142,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             env={**_environment(plan), **command.env, **worker.env, **planned.env},
             mounts=mounts,
             probes=probes.worker(),
+            lock_memory=plan.uses_efa,
         ),
     )
 
@@ -178,6 +180,7 @@ def _container(
     env: Mapping[str, str],
     mounts: list[dict[str, Any]],
     probes: Mapping[str, Any],
+    lock_memory: bool = False,
 ) -> dict[str, Any]:
     return {
         "name": "main",
@@ -186,7 +189,7 @@ def _container(
         "args": list(command.args),
         "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
         "volumeMounts": mounts,
-        "securityContext": container_security(lock_memory=plan.uses_efa),
+        "securityContext": container_security(lock_memory=lock_memory),
         **probes,
     }
 
@@ -199,9 +202,9 @@ def _cache_mount() -> dict[str, Any]:
     return {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True}
 
 
-def _digest(files: Mapping[str, str]) -> str:
-    """Changes with the engine files, so that a new file restarts the workers that read it at start."""
-    return hashlib.sha256(yaml.safe_dump(dict(files), sort_keys=True).encode()).hexdigest()[:16]
+def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
+    """Changes with the role's engine file, so that a new one restarts the workers that read it at start."""
+    return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:

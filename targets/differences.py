@@ -177,7 +177,8 @@ DIFFERENCES = (
         targets=("trtllm-disagg-b200",),
         ours="left out",
         reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only for EFA, and limits "
-        "are the node's.",
+        "are the node's. Workers are pods of their own: without a common IPC namespace UCX may copy KV cache through "
+        "host memory, so measure the transfer.",
     ),
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),

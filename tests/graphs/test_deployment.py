@@ -1,0 +1,178 @@
+"""What every graph has, whatever its target, release and knobs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from graphs.deployment import engine_files, graph_deployment
+from stacks.settings import parse
+from targets.catalogue import TARGETS
+from targets.plan import GraphPlan
+from targets.releases import LATEST_PATCH
+
+LOADING_SECONDS = 30 * 60
+"""The longest published load."""
+
+
+def plan(target: str, **values: Any) -> GraphPlan:
+    stack = {
+        "target": target,
+        "cluster": {"kind": "existing"},
+        "platform": {"install": False, "grove": "external"},
+    }
+    return parse({**stack, **values}, set()).plan()
+
+
+def plans() -> Iterator[GraphPlan]:
+    for name, target in TARGETS.items():
+        for version in LATEST_PATCH.values():
+            if tuple(map(int, version.split(".")[:2])) >= (target.since.major, target.since.minor):
+                yield plan(name, graph={"dynamoVersion": version})
+    yield plan("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
+
+
+PLANS = {f"{p.target.name}-{p.version}-{p.transport}": p for p in plans()}
+
+
+def components(manifest: dict[str, Any]) -> dict[str, tuple[Any, Any, Any]]:
+    """Component, pod and container `main` by name, in either API version."""
+    spec = manifest["spec"]
+    found = {
+        name: (service, service["extraPodSpec"], service["extraPodSpec"]["mainContainer"])
+        for name, service in spec.get("services", {}).items()
+    }
+    for component in spec.get("components", ()):
+        pod = component["podTemplate"]["spec"]
+        found[component["name"]] = (component, pod, pod["containers"][0])
+    return found
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_every_container_has_three_probes_and_time_to_load(name: str) -> None:
+    for component, (_, _, main) in components(graph_deployment(PLANS[name], "dynamo")).items():
+        startup, liveness = main["startupProbe"], main["livenessProbe"]
+        allowed = startup["periodSeconds"] * startup["failureThreshold"]
+        if component == "Frontend":
+            assert main["readinessProbe"]["exec"]["command"][0] == "python3"
+        else:
+            assert allowed >= 2 * LOADING_SECONDS
+            assert liveness["periodSeconds"] * liveness["failureThreshold"] >= 70, "a JIT stall is no death"
+            assert main["readinessProbe"]["httpGet"] == {"path": "/health", "port": 9090}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_no_pod_has_privilege_a_token_or_a_writable_cache(name: str) -> None:
+    over_efa = PLANS[name].uses_efa
+    for component, (service, pod, main) in components(graph_deployment(PLANS[name], "dynamo")).items():
+        assert not {"hostNetwork", "hostIPC", "hostPID"} & pod.keys()
+        assert pod["securityContext"]["runAsNonRoot"] is True
+        security = main["securityContext"]
+        assert security["allowPrivilegeEscalation"] is False
+        added = security["capabilities"].get("add", [])
+        assert added == (["IPC_LOCK"] if over_efa and component != "Frontend" else [])
+        assert "envFromSecret" not in service
+        assert not {"HF_TOKEN", "ETCD_ENDPOINTS", "NATS_SERVER", "DYN_NAMESPACE"} & {
+            e["name"] for e in main["env"]
+        }
+        assert {"name": "HF_HUB_OFFLINE", "value": "1"} in main["env"]
+        assert all(mount["readOnly"] for mount in main["volumeMounts"])
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_graphs_are_kept_apart_by_the_operator_alone(name: str) -> None:
+    """No graph names a Dynamo namespace: the operator's own, `<namespace>-<graph>`, holds no earlier registration."""
+    for service, _, _ in components(graph_deployment(PLANS[name], "dynamo")).values():
+        assert not {"dynamoNamespace", "globalDynamoNamespace"} & service.keys()
+
+
+def test_prefill_and_decode_never_share_a_side_channel_port() -> None:
+    parts = components(graph_deployment(plan("vllm-disagg-h100"), "dynamo"))
+    ports = [
+        entry["value"]
+        for _, _, main in parts.values()
+        for entry in main["env"]
+        if entry["name"] == "VLLM_NIXL_SIDE_CHANNEL_PORT"
+    ]
+    assert sorted(ports) == ["5600", "5700"]
+
+
+@pytest.mark.parametrize(
+    ("transport", "near", "apart"),
+    [("node", "kubernetes.io/hostname", False), ("efa", "topology.kubernetes.io/zone", True)],
+)
+def test_workers_are_placed_as_their_transport_needs(transport: str, near: str, apart: bool) -> None:
+    graph = plan(
+        "vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"}
+    )
+    for name, (_, pod, main) in components(graph_deployment(graph, "dynamo")).items():
+        if name != "Frontend":
+            (term,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+            assert term["topologyKey"] == near
+            assert ("podAntiAffinity" in pod["affinity"]) is apart
+            # 32 interfaces for 8 GPUs: four to each, sixteen to a worker of four.
+            assert main["resources"]["limits"].get("vpc.amazonaws.com/efa") == ("16" if apart else None)
+
+
+def test_a_changed_engine_file_restarts_the_workers_of_its_role_alone() -> None:
+    def digests(**decode: Any) -> dict[str, str]:
+        parts = components(graph_deployment(plan("trtllm-disagg-8k", graph={"decode": decode}), "dynamo"))
+        return {
+            name: service["extraPodMetadata"]["annotations"]["dynamo-gpt-oss/engine-files"]
+            for name, (service, _, _) in parts.items()
+            if name != "Frontend"
+        }
+
+    before, after = digests(), digests(maxBatchSize=640)
+    assert before["TrtllmPrefillWorker"] == after["TrtllmPrefillWorker"]
+    assert before["TrtllmDecodeWorker"] != after["TrtllmDecodeWorker"]
+
+
+def test_knobs_reach_the_engine_where_the_target_puts_its_settings() -> None:
+    said = {"maxBatchSize": 64, "freeGpuMemoryFraction": 0.7, "maxNumTokens": 8192, "env": {"X": "1"}}
+    said["extraArgs"] = ["--max-beam-width", "1"]
+    by_argument = plan("trtllm-disagg-b200", graph={"decode": {**said, "chunkedPrefill": True}})
+    _, _, main = components(graph_deployment(by_argument, "dynamo"))["TrtllmDecodeWorker"]
+    text = " ".join(main["args"])
+    assert "--max-num-tokens 8192 --max-batch-size 64 --free-gpu-memory-fraction 0.7" in text
+    assert text.endswith("--max-beam-width 1")
+    assert {"name": "X", "value": "1"} in main["env"]
+    assert "enable_chunked_prefill: true" in engine_files(by_argument)["decode.yaml"]
+
+    by_file = plan("trtllm-disagg-8k", graph={"decode": said})
+    _, _, main = components(graph_deployment(by_file, "dynamo"))["TrtllmDecodeWorker"]
+    assert "--max-batch-size" not in main["args"]
+    assert "max_batch_size: 64\n" in engine_files(by_file)["decode.yaml"]
+    assert "free_gpu_memory_fraction: 0.7\n" in engine_files(by_file)["decode.yaml"]
+
+
+def test_a_draft_model_is_its_pinned_folder_or_what_the_cache_calls_main() -> None:
+    commit = "a" * 40
+    for knobs, path in (
+        ({}, "nvidia/gpt-oss-120b-Eagle3-v3"),
+        (
+            {"draftRevision": commit},
+            f"/opt/models/hub/models--nvidia--gpt-oss-120b-Eagle3-v3/snapshots/{commit}",
+        ),
+    ):
+        graph = plan("vllm-agg-agentic-b200", graph=knobs)
+        _, _, main = components(graph_deployment(graph, "dynamo"))["VllmWorker"]
+        assert f'"model":"{path}"' in main["args"][main["args"].index("--speculative-config") + 1]
+        assert [weights.model for weights in graph.weights] == [
+            "openai/gpt-oss-120b",
+            "nvidia/gpt-oss-120b-Eagle3-v3",
+        ]
+
+
+def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
+    digest = "sha256:" + "0" * 64
+    for image, written in (
+        ({}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1"),
+        ({"tag": "1.2.1-cuda13"}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1-cuda13"),
+        ({"repository": "r/x", "tag": "1.2.1"}, "r/x:1.2.1"),
+        ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.2.1"}, f"r/x@{digest}"),
+    ):
+        manifest = graph_deployment(plan("trtllm-disagg-b200", graph={"image": image}), "dynamo")
+        for service, _, main in components(manifest).values():
+            assert main["image"] == written
+            assert service.get("runtimeVersionOverride") == image.get("runtimeVersion")

@@ -1,0 +1,65 @@
+"""Every target's objects as files: the graph, its engine files and its ComputeDomain, in both API versions."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from graphs.compute_domain import compute_domain
+from graphs.deployment import engine_files, graph_deployment
+from stacks.settings import parse
+from targets.catalogue import TARGETS
+from targets.plan import GraphPlan
+from targets.releases import Version
+from tests.golden_files import FOLDER, compare
+
+GUIDE_OF_0_4 = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
+OVER_EFA = {
+    "pool": {"nodes": 2},
+    "graph": {"dynamoVersion": "1.4.2", "transport": "efa"},
+}
+OVER_NODES = {
+    "pool": {"nodes": 2},
+    "graph": {"dynamoVersion": "1.3.1", "worker": {"tensorParallel": 8, "nodes": 2}},
+}
+
+
+def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(file, target, what the stack says beside it)"""
+    for name, target in TARGETS.items():
+        versions = {target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDE_OF_0_4 else set())
+        for version in sorted(versions):
+            yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
+    for name in GUIDE_OF_0_4:
+        yield f"{name}-over-efa", name, OVER_EFA
+    yield "trtllm-agg-gb200-over-nodes", "trtllm-agg-gb200", OVER_NODES
+
+
+CASES = list(cases())
+
+
+def plan(target: str, values: dict[str, Any]) -> GraphPlan:
+    platform = {"install": False, "grove": "external"}
+    return parse(
+        {"target": target, "cluster": {"kind": "existing"}, "platform": platform, **values}, set()
+    ).plan()
+
+
+def objects(graph: GraphPlan) -> str:
+    documents: list[Any] = [graph_deployment(graph, "dynamo")]
+    documents += [{name: yaml.safe_load(text)} for name, text in engine_files(graph).items()]
+    if graph.target.needs_compute_domain:
+        documents.append(compute_domain(graph, "dynamo"))
+    return str(yaml.safe_dump_all(documents, sort_keys=True, width=1000, allow_unicode=True))
+
+
+@pytest.mark.parametrize(("file", "target", "values"), CASES, ids=[file for file, _, _ in CASES])
+def test_objects_are_as_in_the_golden_file(file: str, target: str, values: dict[str, Any]) -> None:
+    graph = plan(target, values)
+    assert graph.version == Version.parse(values["graph"]["dynamoVersion"])
+    compare(f"targets/{file}.yaml", objects(graph))
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert {path.stem for path in (FOLDER / "targets").iterdir()} == {file for file, _, _ in CASES}
