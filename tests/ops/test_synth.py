@@ -1,0 +1,98 @@
+"""`ops synth`: the golden manifests of every stack, and what synth promises of every evaluation."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+import yaml
+
+from ops.evaluate import evaluate
+from ops.stack_file import StackFile, stacks
+from ops.synth import Format, render, write_tree
+from tests.golden_files import FOLDER, compare
+
+PROJECT = Path(__file__).parents[2]
+STACKS = stacks(PROJECT)
+
+
+def synth(stack: str, *, hash_seed: str = "0") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "ops", "synth", "--stack", stack, "--format", "json"],
+        cwd=PROJECT,
+        env={**os.environ, "PYTHONHASHSEED": hash_seed},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No connection leaves the process."""
+
+    def refuse(*_: object) -> NoReturn:
+        raise AssertionError("synth opened a connection")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("stack", STACKS)
+def test_manifests_are_as_in_the_golden_file(stack: str) -> None:
+    compare(f"stacks/{stack}.yaml", render(evaluate(PROJECT, StackFile.load(PROJECT, stack)), Format.YAML))
+
+
+def test_no_golden_file_is_left_over() -> None:
+    assert sorted(path.stem for path in (FOLDER / "stacks").iterdir()) == STACKS
+
+
+def test_two_runs_give_the_same_bytes() -> None:
+    first, second = synth("dev", hash_seed="1"), synth("dev", hash_seed="2")
+    assert first.returncode == 0
+    assert first.stdout == second.stdout
+
+
+def test_a_config_error_is_one_line_and_exit_code_1() -> None:
+    missing = synth("no-such-stack")
+    assert missing.returncode == 1
+    assert missing.stderr == (
+        f"error: --stack: 'no-such-stack' has no Pulumi.no-such-stack.yaml here; choose one of {', '.join(STACKS)}\n"
+    )
+    assert missing.stdout == ""
+
+
+def with_token(token: str) -> StackFile:
+    stack = StackFile.load(PROJECT, "dev")
+    key = f"{stack.project}:huggingFace"
+    config = {**stack.config, key: json.dumps({"token": token})}
+    return replace(stack, config=config, secret_keys=frozenset({key}))
+
+
+@pytest.mark.parametrize("form", [Format.JSON, Format.YAML])
+def test_secrets_never_appear(form: Format) -> None:
+    text = render(evaluate(PROJECT, with_token("hf_visible")), form)
+    assert "hf_visible" not in text
+    assert "[secret]" in text
+
+
+def test_the_tree_holds_every_resource_and_one_file_for_each_object(tmp_path: Path) -> None:
+    evaluation = evaluate(PROJECT, StackFile.load(PROJECT, "dev"))
+    (tmp_path / "manifests").mkdir()
+    (tmp_path / "manifests" / "99-stale.yaml").touch()
+    written = list(write_tree(evaluation, tmp_path))
+    assert sorted(p for p in tmp_path.rglob("*") if p.is_file()) == sorted(written)
+    described = json.loads((tmp_path / "resources.json").read_text())
+    objects: list[dict[str, Any]] = [yaml.safe_load(path.read_text()) for path in written[1:]]
+    kinds = [each["kind"] for each in objects]
+    assert kinds.index("Namespace") < kinds.index("PersistentVolumeClaim") < kinds.index("Job")
+    assert kinds.index("Job") < kinds.index("DynamoGraphDeployment")
+    by_urn = {resource["urn"]: position for position, resource in enumerate(described["resources"])}
+    for resource in described["resources"]:
+        assert all(by_urn[urn] < by_urn[resource["urn"]] for urn in resource["dependencies"] if urn in by_urn)
