@@ -1,0 +1,192 @@
+"""Platform, cache, secrets and monitoring of a stack: what follows from little, and what is refused."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from graphs.platform_values import chart_url
+from stacks.settings import PROJECT, ConfigError, Settings, parse
+from targets.platform import Discovery, Platform
+from targets.releases import LATEST_PATCH, Version
+
+STACK: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}}
+EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
+SECRET = {"name": "tokens/hf", "region": "us-east-1"}
+
+
+def settings(more: Mapping[str, Any]) -> Settings:
+    return parse(STACK | dict(more), {"huggingFace", "ngc"})
+
+
+def platform(more: Mapping[str, Any]) -> Platform:
+    made = settings(more)
+    return made.platform_plan(made.plans())
+
+
+def release(version: str, /, **platform: Any) -> dict[str, Any]:
+    return {"graph": {"dynamoVersion": version}, "platform": platform}
+
+
+REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
+    "a chart from before 1.0": (
+        release("0.4.1"),
+        "platform.version: 0.4.1 cannot be installed: its CRDs are a second chart near Helm's size limit and its etcd "
+        "image has left its registry (dynamo#2806, PR#6466); use 1.0.2 or newer, which runs earlier graphs too, or "
+        "set platform.install to false",
+    ),
+    "the chart with another release's operator": (
+        release("1.2.1", version="0.9.0"),
+        "platform.version: '0.9.0': Dynamo 0.9.0 is not supported; choose one of "
+        + ", ".join(LATEST_PATCH.values()),
+    ),
+    "NATS off where events need it": (
+        release("1.2.1", nats=False),
+        "platform.nats: false, but graphs of Dynamo 1.2.1 send events over NATS; leave the key out or use "
+        "graph.dynamoVersion 1.4.0 or newer",
+    ),
+    "etcd off where it is the discovery": (
+        release("1.4.2", discovery="etcd", etcd=False),
+        "platform.etcd: false, but platform.discovery is 'etcd'; leave the key out or choose 'kubernetes'",
+    ),
+    "etcd off where the release needs it": (
+        release("1.0.2", etcd=False),
+        "platform.etcd: false, but graphs of Dynamo 1.0.2 need etcd; leave the key out or use graph.dynamoVersion "
+        "1.1.0 or newer",
+    ),
+    "several nodes without a scheduler for them": (
+        {"pool": {"nodes": 2}, "graph": {"decode": {"nodes": 2}, "transport": "efa"}},
+        "graph.decode.nodes: 2 nodes for one worker need a multi-node scheduler; without one the operator refuses the "
+        "graph; set platform.grove to bundled or external, or platform.leaderWorkerSet to true if that is on the "
+        "cluster",
+    ),
+    "an operator to look at and to install": (
+        {"platform": {"operator": "dynamo-system/operator"}},
+        "platform: {operator}: operator names an operator that is already there; set install to false or leave it out",
+    ),
+    "the platform among the graphs": (
+        {"platform": {"namespace": "dynamo"}},
+        "platform.namespace: 'dynamo' is the graphs' namespace; the platform needs one of its own, which goes with it",
+    ),
+    "a file system without AWS": (
+        {"cache": {"kind": "efs"}},
+        "cache.kind: 'efs' makes a file system, for cluster.kind eks or existing-eks; choose class and name a "
+        "storageClass, or efs and name its fileSystem",
+    ),
+    "a class beside a file system": (
+        EKS | {"cache": {"kind": "efs", "storageClass": "nfs"}},
+        "cache: {kind, storageClass}: storageClass is for kind class; kind efs makes its own",
+    ),
+    "a Lustre file system that is to stay": (
+        EKS | {"cache": {"kind": "fsx", "retain": True}},
+        "cache: {kind, retain}: retain is for kind class or efs; a Lustre file system keeps hold of the stack's "
+        "subnets",
+    ),
+    "a file system of another kind": (
+        EKS | {"cache": {"kind": "fsx", "fileSystem": "fs-0123456789abcdef0"}},
+        "cache: {kind, fileSystem}: fileSystem is for kind efs, not fsx",
+    ),
+    "two sources of a token": (
+        {"huggingFace": {"existingSecret": "theirs", "awsSecret": SECRET}},
+        "huggingFace: {existingSecret, awsSecret}: awsSecret excludes token and existingSecret; keep one",
+    ),
+    "two sources of a key": (
+        {"ngc": {"apiKey": "nvapi-hidden", "awsSecret": SECRET}},
+        "ngc: {apiKey, awsSecret}: apiKey and awsSecret exclude each other; keep one",
+    ),
+    "External Secrets without a pod identity": (
+        {"huggingFace": {"awsSecret": SECRET}},
+        "externalSecrets.install: true gives External Secrets a pod identity, for cluster.kind eks or existing-eks; "
+        "set it to false where External Secrets is on the cluster",
+    ),
+    "an address for a Prometheus that is installed": (
+        {"monitoring": {"kind": "install", "endpoint": "http://prometheus:9090"}},
+        "monitoring: {kind, endpoint}: endpoint is for kind existing, not install",
+    ),
+}
+
+
+@pytest.mark.parametrize(("more", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_work_is_refused_with_its_reason(more: Mapping[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        settings(more)
+    assert str(error.value) == f"{PROJECT}:{message}"
+
+
+def test_a_key_that_is_not_encrypted_is_refused_and_not_shown() -> None:
+    with pytest.raises(ConfigError) as error:
+        parse(STACK | {"ngc": {"apiKey": "nvapi-hidden"}}, set())
+    assert str(error.value) == (
+        f"{PROJECT}:ngc.apiKey: the value is not encrypted; set it with "
+        f"`pulumi config set --secret --path {PROJECT}:ngc.apiKey`"
+    )
+
+
+@pytest.mark.parametrize(
+    ("version", "nats", "etcd"),
+    [("1.0.2", True, True), ("1.2.1", True, False), ("1.3.1", True, False), ("1.4.2", False, False)],
+)
+def test_services_follow_the_graphs_release(version: str, nats: bool, etcd: bool) -> None:
+    made = platform(release(version))
+    assert (made.nats, made.etcd, made.discovery) == (nats, etcd, Discovery.KUBERNETES)
+
+
+def test_a_newer_platform_keeps_what_older_graphs_need() -> None:
+    made = platform(release("0.4.1", version="1.0.2"))
+    assert made.version == Version(1, 0, 2)
+    assert (made.nats, made.etcd, made.discovery) == (True, True, Discovery.ETCD)
+
+
+def test_the_oldest_graph_decides_what_is_needed() -> None:
+    graphs = [{"name": "older", "dynamoVersion": "1.2.1"}]
+    made = platform(release("1.4.2") | {"graphs": graphs, "pool": {"nodes": 2}})
+    assert made.version == Version(1, 4, 2)
+    assert made.nats
+
+
+def test_services_can_be_had_where_they_are_not_needed() -> None:
+    made = platform(release("1.4.2", nats=True, etcd=True))
+    assert made.nats
+    assert made.etcd
+
+
+@pytest.mark.parametrize("platform", [{"grove": "bundled"}, {"grove": "external"}, {"leaderWorkerSet": True}])
+def test_several_nodes_with_a_scheduler_for_them(platform: dict[str, Any]) -> None:
+    graph = {"decode": {"nodes": 2}, "transport": "efa"}
+    assert settings({"pool": {"nodes": 2}, "graph": graph, "platform": platform}).plans()
+
+
+def test_how_an_existing_platform_was_installed_is_not_judged() -> None:
+    assert settings(release("0.4.1", install=False, nats=False)).plans()
+
+
+def test_an_existing_platform_needs_a_scheduler_for_several_nodes_too() -> None:
+    graph = {"decode": {"nodes": 2}, "transport": "efa"}
+    with pytest.raises(ConfigError, match="need a multi-node scheduler"):
+        settings({"pool": {"nodes": 2}, "graph": graph, "platform": {"install": False}})
+
+
+@pytest.mark.parametrize(
+    ("monitoring", "endpoint"),
+    [
+        ({}, None),
+        ({"kind": "install"}, "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"),
+        ({"kind": "existing", "endpoint": "http://prometheus.ops:9090"}, "http://prometheus.ops:9090"),
+    ],
+)
+def test_the_platform_is_told_where_prometheus_is(monitoring: dict[str, Any], endpoint: str | None) -> None:
+    assert platform({"monitoring": monitoring}).prometheus == endpoint
+
+
+def test_a_key_gives_graphs_its_pull_secret_unless_they_name_one() -> None:
+    key = {"ngc": {"apiKey": "nvapi-hidden"}}
+    assert settings(key).plan().image_knobs.pull_secret == "ngc-pull-secret"
+    own = {"graph": {"image": {"pullSecret": "own"}}}
+    assert settings(key | own).plan().image_knobs.pull_secret == "own"
+    assert settings({}).plan().image_knobs.pull_secret is None
+
+
+def test_every_default_platform_can_be_installed() -> None:
+    for version in LATEST_PATCH.values():
+        if version.startswith("1."):
+            assert version in chart_url(platform(release(version)).version)
