@@ -1,0 +1,351 @@
+"""Platform, cache, secrets and monitoring as components: inputs, parents, dependencies, what outlives the stack."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.external_secret import ExternalSecrets, ExternalSecretsArgs
+from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.model_cache import ModelCache, ModelCacheArgs
+from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
+from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
+from components.pull_secret import PullSecret, PullSecretArgs
+from components.secret_access import SecretAccess, SecretAccessArgs
+from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
+from graphs.monitoring.dashboards import config_map
+from graphs.monitoring.pod_monitors import pod_monitors
+from graphs.names import RETAINED
+from graphs.secrets import AwsSecret
+from ops.evaluate import Resource, Secret
+from targets.plan import all_weights
+from targets.releases import Version
+from tests.components.recording import Deployed, deploy, named
+from tests.components.test_on_cluster import plan
+
+CHART = "https://charts.example/dynamo-platform-1.2.1.tgz"
+HF = AwsSecret(name="tokens/hf", region="us-east-1", key="token")
+NETWORK = Network(vpc_id="vpc-1", subnet_ids=["subnet-a", "subnet-b"], node_security_group_id="sg-nodes")
+
+
+class Retained(Deployed):
+    """Also keeps what outlives its stack."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retained: set[str] = set()
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().RegisterResource(request)
+        if request.retainOnDelete:
+            self.retained.add(request.name)
+        return response
+
+
+def install() -> None:
+    values = {"global": {"nats": {"install": True}}}
+    DynamoPlatform(
+        "dynamo-platform",
+        DynamoPlatformArgs(
+            graph_api_version="nvidia.com/v1alpha1",
+            installation=Installation(chart=CHART, namespace="dynamo-system", values=values),
+        ),
+    )
+
+
+def test_the_platform_is_one_release_of_a_pinned_file() -> None:
+    release = named(deploy(install), "dynamo-platform", ":Release")
+    assert release.inputs["chart"] == CHART
+    assert release.inputs["namespace"] == "dynamo-system"
+    assert release.inputs["values"] == {"global": {"nats": {"install": True}}}
+    assert release.inputs["skipAwait"] is False
+    assert "repositoryOpts" not in release.inputs
+
+
+def test_an_installed_platform_is_checked_once_it_is_there() -> None:
+    recorder = deploy(install)
+    crd = named(recorder, "dynamographdeployments.nvidia.com")
+    component = named(recorder, "dynamo-platform", ":DynamoPlatform")
+    assert crd.read
+    assert crd.inputs["id"] == "dynamographdeployments.nvidia.com"
+    assert crd.parent == named(recorder, "dynamo-platform", ":Release").parent == component.urn
+    assert recorder.registered_outputs["dynamo-platform"]["graphApiVersion"] == "nvidia.com/v1alpha1"
+
+
+def use_existing() -> None:
+    operator = ExistingOperator(namespace="ops", name="operator", version=Version(1, 2, 1))
+    args = DynamoPlatformArgs(graph_api_version="nvidia.com/v1alpha1", operator=operator)
+    DynamoPlatform("dynamo-platform", args)
+
+
+class WithOperator(Deployed):
+    """A cluster with an operator of some image."""
+
+    image = ""
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().ReadResource(request)
+        if request.type.endswith(":Deployment"):
+            container = {"name": "manager", "image": self.image}
+            response.properties.update({"spec": {"template": {"spec": {"containers": [container]}}}})
+        return response
+
+
+@pytest.mark.parametrize("image", ["kubernetes-operator:1.2.0", "kubernetes-operator:v1.3.1-rc1"])
+def test_a_recent_operator_is_accepted(monkeypatch: pytest.MonkeyPatch, image: str) -> None:
+    monkeypatch.setattr(WithOperator, "image", image)
+    monkeypatch.setattr("tests.components.recording.Deployed", WithOperator)
+    recorder = deploy(use_existing)
+    assert named(recorder, "operator", ":Deployment").inputs["id"] == "ops/operator"
+
+
+def test_an_older_operator_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WithOperator, "image", "nvcr.io/nvidia/ai-dynamo/kubernetes-operator:1.0.2")
+    monkeypatch.setattr("tests.components.recording.Deployed", WithOperator)
+    with pytest.raises(pulumi.RunError) as error:
+        deploy(use_existing)
+    assert str(error.value) == (
+        "dynamo-gpt-oss:platform.operator: ops/operator is version 1.0.2, older than 1.2.1, which this stack wants; "
+        "upgrade the platform or lower platform.version"
+    )
+
+
+def test_an_operator_of_unknown_version_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WithOperator, "image", "registry.example/operator@sha256:0123")
+    monkeypatch.setattr("tests.components.recording.Deployed", WithOperator)
+    assert named(deploy(use_existing), "operator", ":Deployment")
+
+
+def cache(**more: Any) -> Callable[[], None]:
+    def program() -> None:
+        made = plan()
+        args: dict[str, Any] = {
+            "namespace": "dynamo",
+            "weights": all_weights([made]),
+            "size": "100Gi",
+            "storage_class": None,
+            "image": made.image,
+            "archs": made.image_knobs.archs,
+            "token_secret": None,
+            "pull_secret": None,
+        }
+        ModelCache("model-cache", ModelCacheArgs(**args | more))
+
+    return program
+
+
+def retained(monkeypatch: pytest.MonkeyPatch, program: Callable[[], None]) -> tuple[set[str], Deployed]:
+    monkeypatch.setattr("tests.components.recording.Deployed", Retained)
+    recorder = deploy(program)
+    assert isinstance(recorder, Retained)
+    return recorder.retained, recorder
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_the_claim_outlives_the_stack_if_asked(monkeypatch: pytest.MonkeyPatch, retain: bool) -> None:
+    kept, recorder = retained(monkeypatch, cache(retain=retain))
+    claim = named(recorder, "model-cache", ":PersistentVolumeClaim")
+    assert kept == ({"model-cache"} if retain else set())
+    assert (RETAINED.items() <= claim.inputs["metadata"]["labels"].items()) is retain
+
+
+def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
+    recorder = deploy(cache(volume="model-cache-dynamo"))
+    spec = named(recorder, "model-cache", ":PersistentVolumeClaim").inputs["spec"]
+    assert (spec["volumeName"], spec["storageClassName"]) == ("model-cache-dynamo", "")
+    pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
+    (own_root,) = pod["initContainers"]
+    assert own_root["command"] == ["chown", "1000:1000", "/opt/models"]
+    assert own_root["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}
+    assert "runAsUser" not in pod["containers"][0]["securityContext"]
+
+
+def test_no_other_cache_has_a_root_container() -> None:
+    pod = named(deploy(cache(storage_class="nfs")), "model-download", ":Job").inputs["spec"]["template"][
+        "spec"
+    ]
+    assert "initContainers" not in pod
+
+
+def rotated(token: str) -> dict[str, Resource]:
+    """The token and a cache that uses it."""
+
+    def program() -> None:
+        HuggingFaceSecret("hugging-face", HuggingFaceSecretArgs(namespace="dynamo", token=token))
+        cache(token_secret="hf-token-secret")()
+
+    return {resource.urn: resource for resource in deploy(program).recorded}
+
+
+def test_a_changed_token_changes_the_secret_alone() -> None:
+    """No new download, no restarted worker: nothing but the Secret has another input."""
+    before, after = rotated("hf_old"), rotated("hf_new")
+    changed = {urn.split("::")[-1] for urn in before if before[urn] != after[urn]}
+    assert changed == {"hf-token-secret"}
+
+
+def test_a_token_from_aws_is_fetched_under_the_same_name() -> None:
+    def program() -> None:
+        args = HuggingFaceSecretArgs(namespace="dynamo", aws_secret=HF, refresh_minutes=5)
+        HuggingFaceSecret("hugging-face", args)
+
+    recorder = deploy(program)
+    secret = named(recorder, "hf-token", ":ExternalSecret")
+    assert secret.inputs["spec"] == {
+        "refreshInterval": "5m",
+        "secretStoreRef": {"kind": "SecretStore", "name": "aws-secrets-manager-us-east-1"},
+        "target": {
+            "name": "hf-token-secret",
+            "creationPolicy": "Owner",
+            "template": {"type": "Opaque", "data": {"HF_TOKEN": "{{ .token }}"}},
+        },
+        "data": [{"secretKey": "token", "remoteRef": {"key": "tokens/hf", "property": "token"}}],
+    }
+    assert secret.inputs["metadata"]["annotations"]["pulumi.com/waitFor"] == "condition=Ready"
+    assert recorder.registered_outputs["hugging-face"] == {"secretName": "hf-token-secret"}
+
+
+def test_the_registry_key_is_a_pull_secret_in_every_namespace_and_stays_secret() -> None:
+    def program() -> None:
+        PullSecret("ngc", PullSecretArgs(namespaces=["dynamo", "dynamo-system"], api_key="nvapi-1"))
+
+    secrets = [r for r in deploy(program).recorded if r.type.endswith(":Secret")]
+    assert {r.inputs["metadata"]["namespace"] for r in secrets} == {"dynamo", "dynamo-system"}
+    for secret in secrets:
+        assert secret.inputs["type"] == "kubernetes.io/dockerconfigjson"
+        assert isinstance(secret.inputs["stringData"], Secret)
+        assert '"username": "$oauthtoken", "password": "nvapi-1"' in str(secret.inputs["stringData"].value)
+        assert "nvapi-1" not in repr(secret)
+
+
+def test_a_registry_key_from_aws_is_templated_where_it_arrives() -> None:
+    def program() -> None:
+        PullSecret("ngc", PullSecretArgs(namespaces=["dynamo"], aws_secret=HF))
+
+    template = named(deploy(program), "ngc-pull-secret-dynamo").inputs["spec"]["target"]["template"]
+    assert template["type"] == "kubernetes.io/dockerconfigjson"
+    assert '"password": "{{ .token }}"' in template["data"][".dockerconfigjson"]
+
+
+@pytest.mark.parametrize("chart", [CHART, None])
+def test_stores_come_after_their_operator(chart: str | None) -> None:
+    def program() -> None:
+        stores = [("dynamo", "us-east-1"), ("dynamo-system", "us-east-1")]
+        ExternalSecrets("external-secrets", ExternalSecretsArgs(chart=chart, stores=stores))
+
+    recorder = deploy(program)
+    stores = [r for r in recorder.recorded if r.type.endswith(":SecretStore")]
+    releases = [r.urn for r in recorder.recorded if r.type.endswith(":Release")]
+    assert len(stores) == 2
+    assert len(releases) == (1 if chart else 0)
+    for store in stores:
+        assert store.dependencies == tuple(releases)
+        assert store.inputs["spec"] == {
+            "provider": {"aws": {"service": "SecretsManager", "region": "us-east-1"}}
+        }
+
+
+def test_external_secrets_reads_the_named_secrets_and_no_others() -> None:
+    arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:ngc-AbCdEf"
+
+    def program() -> None:
+        secrets = [HF, AwsSecret(name=arn, region="us-east-1", key=None)]
+        SecretAccess("secret-access", SecretAccessArgs(cluster_name="dynamo", secrets=secrets))
+
+    recorder = deploy(program)
+    document = named(recorder, "secret-access", "rolePolicy:RolePolicy").inputs["policy"]
+    assert '"arn:aws:secretsmanager:us-east-1:*:secret:tokens/hf-??????"' in document
+    assert f'"{arn}"' in document
+    association = named(recorder, "secret-access", ":PodIdentityAssociation").inputs
+    assert (association["namespace"], association["serviceAccount"]) == (
+        "external-secrets",
+        "external-secrets",
+    )
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_efs_is_encrypted_reached_from_every_subnet_and_kept_if_asked(
+    monkeypatch: pytest.MonkeyPatch, retain: bool
+) -> None:
+    kept, recorder = retained(
+        monkeypatch, lambda: void(EfsCache("model-cache", EfsCacheArgs(network=NETWORK, retain=retain)))
+    )
+    assert kept == ({"model-cache"} if retain else set())
+    file_system = named(recorder, "model-cache", "fileSystem:FileSystem")
+    assert file_system.inputs["encrypted"] is True
+    targets = [r for r in recorder.recorded if r.type.endswith(":MountTarget")]
+    assert [r.inputs["subnetId"] for r in sorted(targets, key=lambda r: r.name)] == ["subnet-a", "subnet-b"]
+    storage_class = named(recorder, "model-cache-efs", ":StorageClass")
+    assert storage_class.inputs["parameters"]["fileSystemId"] == "model-cache-id"
+    assert {r.urn for r in targets} <= {*storage_class.dependencies}
+    (rule,) = [r for r in recorder.recorded if r.type.endswith(":SecurityGroupIngressRule")]
+    assert rule.inputs["referencedSecurityGroupId"] == "sg-nodes"
+    assert (rule.inputs["fromPort"], rule.inputs["toPort"]) == (2049, 2049)
+
+
+def test_a_later_claim_of_the_same_name_finds_the_weights_on_efs() -> None:
+    recorder = deploy(lambda: void(EfsCache("model-cache", EfsCacheArgs(network=NETWORK, retain=True))))
+    storage_class = named(recorder, "model-cache-efs", ":StorageClass").inputs
+    assert storage_class["parameters"]["subPathPattern"] == "${.PVC.namespace}/${.PVC.name}"
+    assert storage_class["parameters"]["ensureUniqueDirectory"] == "false"
+    assert storage_class["reclaimPolicy"] == "Retain"
+
+
+@pytest.mark.parametrize(
+    ("size", "gib"), [("100Gi", 1200), ("1200Gi", 1200), ("1201Gi", 2400), ("2Ti", 2400), ("3Ti", 4800)]
+)
+def test_lustre_is_bought_in_the_sizes_that_are_sold(size: str, gib: int) -> None:
+    def program() -> None:
+        args = LustreCacheArgs(network=NETWORK, namespace="dynamo", size=size, throughput=250)
+        LustreCache("model-cache", args)
+
+    recorder = deploy(program)
+    file_system = named(recorder, "model-cache", "lustreFileSystem:LustreFileSystem").inputs
+    assert file_system["storageCapacity"] == gib
+    assert file_system["subnetIds"] == "subnet-a"
+    volume = named(recorder, "model-cache-dynamo", ":PersistentVolume").inputs["spec"]
+    assert volume["csi"]["volumeHandle"] == "model-cache-id"
+    assert volume["claimRef"] == {"namespace": "dynamo", "name": "model-cache"}
+
+
+def test_lustre_clients_and_servers_reach_each_other() -> None:
+    def program() -> None:
+        args = LustreCacheArgs(network=NETWORK, namespace="dynamo", size="100Gi", throughput=250)
+        LustreCache("model-cache", args)
+
+    rules = [r for r in deploy(program).recorded if "SecurityGroup" in r.type and r.type.endswith("Rule")]
+    ports = {(r.inputs["fromPort"], r.inputs["toPort"]) for r in rules}
+    assert ports == {(988, 988), (1018, 1023)}
+    nodes = [r for r in rules if r.inputs["referencedSecurityGroupId"] == "sg-nodes"]
+    assert len(nodes) == 2
+    assert all(r.type.endswith("IngressRule") for r in nodes)
+
+
+def test_prometheus_is_a_pinned_file_in_a_namespace_of_its_own() -> None:
+    def program() -> None:
+        stack = PrometheusStack(chart=CHART, namespace="monitoring", values={"fullnameOverride": "p"})
+        Monitoring("monitoring", MonitoringArgs(stack=stack))
+
+    recorder = deploy(program)
+    namespace = named(recorder, "monitoring", ":Namespace")
+    release = named(recorder, "kube-prometheus-stack", ":Release")
+    assert release.dependencies == (namespace.urn,)
+    assert (release.inputs["chart"], release.inputs["values"]) == (CHART, {"fullnameOverride": "p"})
+
+
+def test_what_is_watched_is_written_as_it_is_rendered() -> None:
+    monitors, dashboards = pod_monitors("dynamo", {}), config_map("dynamo", {"a.json": "{}\n"})
+
+    def program() -> None:
+        Watch("watch", WatchArgs(monitors=monitors, dashboards=dashboards))
+
+    recorder = deploy(program)
+    for manifest in monitors:
+        resource = named(recorder, f"podmonitor-{manifest['metadata']['name']}")
+        assert resource.inputs == manifest
+    assert named(recorder, "dynamo-gpt-oss-dashboards", ":ConfigMap").inputs["data"] == {"a.json": "{}\n"}
+
+
+def void(_: object) -> None:
+    """Programs return nothing."""
