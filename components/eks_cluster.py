@@ -238,6 +238,6 @@ def kubeconfig_of(cluster: aws.eks.Cluster, region: str) -> pulumi.Output[str]:
 
 def security_group_of(cluster: aws.eks.Cluster) -> pulumi.Output[str]:
     """The group that EKS makes for a cluster; known once the cluster is, unlike the rest of its vpc_config."""
-    return pulumi.Output.all(cluster.id, cluster.vpc_config).apply(
-        lambda known: str(known[1].cluster_security_group_id)
+    return pulumi.Output.all(cluster.id, cluster.vpc_config.cluster_security_group_id).apply(
+        lambda known: str(known[1])
     )

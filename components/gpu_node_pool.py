@@ -124,7 +124,14 @@ class GpuNodePool(pulumi.ComponentResource):
             },
             labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu]},
             taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=attached),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=attached, hooks=self._hooks()),
+        )
+
+    def _hooks(self) -> pulumi.ResourceHookBinding | None:
+        if self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK:
+            return None
+        return pulumi.ResourceHookBinding(
+            before_update=[pulumi.ResourceHook(f"{self._name}-upgrade", refuse_upgrade_of_running_nodes)]
         )
 
     def _checked_subnets(
@@ -139,6 +146,17 @@ class GpuNodePool(pulumi.ComponentResource):
         return pulumi.Output.all(
             offered=offered, block=block, subnets=pulumi.Output.from_input(dict(self._args.subnets))
         ).apply(lambda known: _confirmed(self._args, **known))
+
+
+def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs) -> None:
+    """A block has no spare instances to upgrade onto, so EKS upgrades its nodes only at size 0. Raises RunError."""
+    old, new = change.old_inputs or {}, change.new_inputs or {}
+    running = old["scalingConfig"]["desiredSize"]
+    if running and old["launchTemplate"] != new["launchTemplate"]:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:pool: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
+            "others; set pool.active to false and run `pulumi up`, then make the change, then set it to true"
+        )
 
 
 def _confirmed(

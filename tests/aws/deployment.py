@@ -1,0 +1,142 @@
+"""Run a stack's program against moto, and take it down again in the order that the engine would."""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+from moto import mock_aws
+from pulumi.runtime import mocks, set_mocks
+from pulumi.runtime.stack import run_pulumi_func
+
+from ops.evaluate import Recorder, Resource, dependency_order
+from stacks.program import build
+from stacks.settings import parse
+from tests.aws.adapters import ADAPTERS, CALLS, Account
+
+Key = tuple[str, str]
+
+
+class MotoMocks(mocks.Mocks):
+    """Makes AWS resources in moto and answers with its ids and ARNs; Kubernetes objects are taken as they come."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.made: dict[Key, tuple[str, dict[str, Any]]] = {}
+
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
+        given = dict(args.inputs)
+        if args.typ == "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition":
+            # Of a cluster with the platform on it.
+            served = [{"name": name, "served": True} for name in ("v1alpha1", "v1beta1")]
+            return args.name, {**given, "spec": {"versions": served}}
+        if not args.typ.startswith("aws:"):
+            return f"{args.name}-id", given
+        assert args.typ in ADAPTERS, f"no adapter for {args.typ}"
+        made, state = ADAPTERS[args.typ].create(self.account, args.name, given)
+        self.made[args.typ, args.name] = made, given | state
+        return made, given | state
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        assert args.token in CALLS, f"no answer to {args.token}"
+        return CALLS[args.token](self.account, args.args), []
+
+
+class MotoMonitor(Recorder):
+    """Records every registration, as a synth does, and lets the mocks answer."""
+
+    def __init__(self, answers: MotoMocks) -> None:
+        super().__init__()
+        self.mocks = answers
+        self.retained: set[Key] = set()
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        super().RegisterResource(request)
+        if request.retainOnDelete:
+            self.retained.add((request.type, request.name))
+        return mocks.MockMonitor.RegisterResource(self, request)
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        super().ReadResource(request)
+        return mocks.MockMonitor.ReadResource(self, request)
+
+
+@dataclass
+class Deployment:
+    """A stack that was brought up. state: id and outputs by type and logical name."""
+
+    account: Account
+    resources: tuple[Resource, ...]
+    outputs: dict[str, Any]
+    state: dict[Key, tuple[str, dict[str, Any]]]
+    retained: set[Key] = field(default_factory=set)
+
+    def of_type(self, token: str) -> dict[str, dict[str, Any]]:
+        """Outputs by logical name."""
+        return {name: state for (type_, name), (_, state) in self.state.items() if type_ == token}
+
+    def destroy(self) -> None:
+        """Delete everything but what is retained, what depends on it first."""
+        for resource in reversed(self.resources):
+            key = resource.type, resource.name
+            if key in self.state and key not in self.retained:
+                made, state = self.state[key]
+                ADAPTERS[resource.type].delete(self.account, made, state)
+
+
+@contextmanager
+def moto_account(region: str, **more: Any) -> Iterator[Account]:
+    """An empty account in moto."""
+    with mock_aws(config={"iam": {"load_aws_managed_policies": True}}):
+        yield Account(region=region, **more)
+
+
+def deploy(account: Account, config: Mapping[str, Any], stack: str = "test") -> Deployment:
+    """Bring a stack up. Raises what the program raises."""
+    settings = parse(config, set())
+    return run(account, lambda: build(settings), stack)
+
+
+def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str = "test") -> Deployment:
+    """Bring up whatever `declare` declares; it returns the outputs. What a refused program made is taken down again."""
+    answers = MotoMocks(account)
+    monitor = MotoMonitor(answers)
+    outputs: dict[str, Any] = {}
+
+    def program() -> None:
+        for name, value in declare().items():
+            pulumi.Output.from_input(value).apply(lambda known, name=name: outputs.update({name: known}))
+
+    try:
+        _finish(lambda: set_mocks(answers, "dynamo-gpt-oss", stack, preview=False, monitor=monitor), program)
+    except BaseException:
+        _deployment(answers, monitor, outputs).destroy()
+        raise
+    return _deployment(answers, monitor, outputs)
+
+
+def _finish(prepare: Callable[[], None], program: Callable[[], None]) -> None:
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        prepare()
+        loop.run_until_complete(run_pulumi_func(program))
+    finally:
+        pending = asyncio.all_tasks(loop)  # of a program that was refused half-way
+        for task in pending:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+        loop.close()
+        asyncio.set_event_loop(None)
+
+
+def _deployment(answers: MotoMocks, monitor: MotoMonitor, outputs: dict[str, Any]) -> Deployment:
+    return Deployment(
+        account=answers.account,
+        resources=tuple(dependency_order(monitor.recorded)),
+        outputs=outputs,
+        state=answers.made,
+        retained=monitor.retained,
+    )

@@ -1,0 +1,86 @@
+"""Whole EKS stacks on moto: every reference exists, every parameter is AWS's, and nothing is left behind."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.aws.adapters import ADAPTERS, BOTOCORE, MOTO, snapshot
+from tests.aws.deployment import Deployment, deploy, moto_account
+
+PROJECT = Path(__file__).parents[2]
+BLOCK = "cr-0123456789abcdef0"
+LIVE_BLOCK = {
+    "availabilityZone": "us-east-2b",
+    "instanceType": "p6-b200.48xlarge",
+    "instanceCount": 1,
+    "startDate": "2026-12-01T11:30:00Z",
+    "endDate": "2026-12-08T11:30:00Z",
+    "state": "active",
+}
+
+
+def stack_config(stack: str) -> dict[str, Any]:
+    content = yaml.safe_load((PROJECT / f"Pulumi.{stack}.yaml").read_text())
+    return {key.removeprefix("dynamo-gpt-oss:"): value for key, value in content["config"].items()}
+
+
+def test_prod_comes_up_on_moto_and_leaves_nothing_but_what_it_retains() -> None:
+    with moto_account("us-east-2", blocks={BLOCK: LIVE_BLOCK}) as account:
+        empty = snapshot(account)
+        deployment = deploy(account, stack_config("prod"), "prod")
+        assert snapshot(account)["cluster"] == ["dynamo-prod"]
+        pools = account.call("eks", "ListNodegroups", clusterName="dynamo-prod")["nodegroups"]
+        assert sorted(pools) == ["dynamo-prod-cpu", "gpu-nodes"]
+        deployment.destroy()
+        left = snapshot(account)
+        kept = [state for key, (_, state) in deployment.state.items() if key in deployment.retained]
+        assert len(left.pop("file system")) == len(kept)
+        assert left == {key: value for key, value in empty.items() if key != "file system"}
+
+
+@pytest.fixture(scope="module")
+def prod() -> Any:
+    with moto_account("us-east-2", blocks={BLOCK: LIVE_BLOCK}) as account:
+        yield deploy(account, stack_config("prod"), "prod")
+
+
+def test_every_aws_type_says_how_it_was_checked(prod: Deployment) -> None:
+    used = {resource.type for resource in prod.resources if resource.type.startswith("aws:")}
+    assert {token: ADAPTERS[token].check for token in used if ADAPTERS[token].check == BOTOCORE} == {
+        "aws:eks/addon:Addon": BOTOCORE
+    }
+    assert all(ADAPTERS[token].check == MOTO for token in used - {"aws:eks/addon:Addon"})
+
+
+def test_the_kubeconfig_holds_no_credential(prod: Deployment) -> None:
+    (user,) = json.loads(prod.outputs["kubeconfig"])["users"]
+    assert set(user["user"]) == {"exec"}
+    assert user["user"]["exec"]["args"][:4] == ["eks", "get-token", "--cluster-name", "dynamo-prod"]
+
+
+def test_the_blocks_window_is_shown(prod: Deployment) -> None:
+    assert prod.outputs["capacityBlock"] == {
+        "start": LIVE_BLOCK["startDate"], "end": LIVE_BLOCK["endDate"], "state": "active"
+    }  # fmt: skip
+
+
+def test_the_pool_is_in_the_reservations_zone_alone(prod: Deployment) -> None:
+    pool = prod.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
+    (subnet,) = prod.account.subnets(*pool["subnetIds"])
+    assert subnet["AvailabilityZone"] == "us-east-2b"
+
+
+def test_nodes_reach_the_control_plane_and_each_other(prod: Deployment) -> None:
+    cluster = prod.of_type("aws:eks/cluster:Cluster")["dynamo-prod"]["vpcConfig"]["clusterSecurityGroupId"]
+    made, _ = prod.state["aws:ec2/securityGroup:SecurityGroup", "gpu-nodes-efa"]
+    data = prod.of_type("aws:ec2/launchTemplate:LaunchTemplate")["gpu-nodes"]["data"]
+    groups = [interface["Groups"] for interface in data["NetworkInterfaces"]]
+    assert groups == [[cluster, made]] + [[made]] * 8
+    group = prod.account.call("ec2", "DescribeSecurityGroups", GroupIds=[made])["SecurityGroups"][0]
+    for direction in ("IpPermissions", "IpPermissionsEgress"):
+        everything = [p for p in group[direction] if p["IpProtocol"] == "-1"]
+        assert [pair["GroupId"] for p in everything for pair in p["UserIdGroupPairs"]] == [made]
+    assert not [p for p in group["IpPermissions"] if p["IpRanges"]]
