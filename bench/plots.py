@@ -121,7 +121,11 @@ def _bands(results: Results, metric: Metric) -> list[Band]:
 def _errors(bands: Sequence[Band]) -> list[list[float]] | None:
     if all(band.count == 1 for band in bands):
         return None
-    return [[band.mean - band.low for band in bands], [band.high - band.mean for band in bands]]
+    # The mean of equal values can lie a rounding error beside them.
+    return [
+        [max(0.0, band.mean - band.low) for band in bands],
+        [max(0.0, band.high - band.mean) for band in bands],
+    ]
 
 
 def _colours(runs: Sequence[object]) -> list[str]:

@@ -6,9 +6,9 @@ Prints for each its settings, or the error that `aiperf` would end with.
 import json
 import sys
 
-from aiperf.cli import app
-from aiperf.config.flags.resolver import resolve_config
-from aiperf.config.loader import build_benchmark_plan
+from aiperf.cli import app  # type: ignore[import-not-found]
+from aiperf.config.flags.resolver import resolve_config  # type: ignore[import-not-found]
+from aiperf.config.loader import build_benchmark_plan  # type: ignore[import-not-found]
 
 
 def verdict(argv: list[str]) -> dict[str, object]:
