@@ -40,10 +40,13 @@ STORAGE_CLASS = {
 
 _MARKER = "cluster.json"
 _READY_SECONDS = 60
+_KUBECTL_SECONDS = 180
+"""Longer than any wait that we ask kubectl for."""
 
-# Name and command of each part, in starting order. etcd has no peers, so any port does for them; without fsync it
-# survives a kill, and a power cut may cost a throwaway cluster's data. The API server publishes no endpoint of
-# itself, because endpoints may not be loopback. A secure port of 0 is none at all.
+# Name and command of each part, in starting order: the operator's kinds are there before the garbage collector looks.
+# etcd has no peers, so any port does for them; without fsync it survives a kill, and a power cut may cost a throwaway
+# cluster's data. The API server publishes no endpoint of itself, because endpoints may not be loopback. A secure port
+# of 0 is none at all.
 _COMMANDS = """
 etcd {controlplane} etcd
   --data-dir={state}/etcd --unsafe-no-fsync --log-level=error
@@ -60,6 +63,8 @@ kube-apiserver {controlplane} kube-apiserver
   --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
   --service-account-key-file={pki}/sa.key --service-account-signing-key-file={pki}/sa.key
   --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16
+operator {python} -m embedded.operator
+  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
 kube-controller-manager {controlplane} kube-controller-manager
   --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false --kube-api-qps=200 --kube-api-burst=400
   --root-ca-file={pki}/ca.crt --service-account-private-key-file={pki}/sa.key
@@ -67,8 +72,6 @@ kube-scheduler {controlplane} kube-scheduler
   --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false
 kwok {kwok}
   --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
-operator {python} -m embedded.operator
-  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
 """
 _PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
 
@@ -105,7 +108,9 @@ def stop(report: Report, state: Path = STATE) -> None:
     if state.exists():
         with processes.locked(state.parent, report, "another start or stop of this cluster"):
             _refuse_foreign(state)
-            ended = [name for name in reversed(_PARTS) if processes.end(state, name)]
+            # What others started in this folder lives on the cluster, so it goes first.
+            guests = [name for name in processes.recorded(state) if name not in _PARTS]
+            ended = [name for name in (*guests, *reversed(_PARTS)) if processes.end(state, name)]
             for folder in filter(Path.is_dir, state.iterdir()):
                 shutil.rmtree(folder)  # before the marker, so that a stop that is killed can be repeated
             shutil.rmtree(state)
@@ -131,9 +136,19 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
         raise ClusterError("the embedded cluster is not running: start it with `make up`")
     command = [record["controlplane"], "kubectl", f"--kubeconfig={kubeconfig(state)}", *arguments]
     settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
-    result = subprocess.run(
-        command, check=False, input=stdin, env={**os.environ, **settings}, capture_output=True, text=True
-    )
+    environment = {**os.environ, **settings}
+    try:
+        result = subprocess.run(
+            command,
+            check=False,
+            input=stdin,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_KUBECTL_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise ClusterError(f"kubectl {' '.join(arguments)}: no answer in {_KUBECTL_SECONDS} s") from None
     if result.returncode:
         raise ClusterError(f"kubectl {' '.join(arguments)}: {result.stderr.strip() or result.stdout.strip()}")
     return result.stdout

@@ -150,6 +150,11 @@ def _ended(process: psutil.Process) -> bool:
         return True
 
 
+def recorded(state: Path) -> list[str]:
+    """Names of the daemons that were started here and not ended, running or killed."""
+    return sorted(path.stem for path in _pid_file(state, "any").parent.glob("*.json"))
+
+
 def log_file(state: Path, name: str) -> Path:
     """Where the daemon's output goes."""
     return state / "logs" / f"{name}.log"

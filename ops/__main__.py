@@ -1,7 +1,7 @@
 """`python -m ops VERB`: the verbs around Pulumi."""
 
+import importlib
 import sys
-import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,13 +9,19 @@ import pulumi
 import typer
 import yaml
 
+from ops import bench
+from ops import diff as changes
 from ops import synth as synthesis
 from ops.errors import OpsError
 from ops.evaluate import evaluate
+from ops.progress import Progress
 from ops.stack_file import StackFile
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app.add_typer(bench.app, name="bench")
+_MODULES = {"verify": "ops.verify", "chat": "ops.chat"}
+"""Verbs whose imports the others need not wait for."""
 Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
 Embedded = Annotated[bool, typer.Option("--embedded", help="On the embedded cluster, with simulated GPUs.")]
 
@@ -47,7 +53,7 @@ def up(stack: Stack, embedded: Embedded = False) -> None:
     """Deploy the stack and wait until it is ready."""
     from ops import deploy
 
-    report = _Progress()
+    report = Progress()
     found = deploy.find(stack, embedded=embedded)
     outputs = deploy.up(found, report)
     typer.echo(yaml.safe_dump(dict(outputs), sort_keys=True, width=200), nl=False)
@@ -65,7 +71,7 @@ def down(
     """Take the stack down, in order; the embedded cluster goes with its last stack."""
     from ops import deploy
 
-    report = _Progress()
+    report = Progress()
     deploy.down(deploy.find(stack, embedded=embedded), report, timeout=timeout)
     typer.echo(f"{stack} is down after {report.seconds():.0f} s")
 
@@ -77,6 +83,19 @@ def status(stack: Stack, embedded: Embedded = False) -> None:
 
     for line in deploy.status(deploy.find(stack, embedded=embedded)):
         typer.echo(line)
+
+
+@app.command()
+def diff(
+    base: Annotated[str, typer.Option(help="Revision to compare the working tree with.")],
+    form: Annotated[changes.Format, typer.Option("--format", help="How to write it.")] = changes.Format.TEXT,
+    exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 2 if a stack changes.")] = False,
+) -> None:
+    """Show what would change in every stack since a revision; needs no credentials."""
+    found = changes.diff(PROJECT, base)
+    typer.echo(changes.render(found, base, form), nl=False)
+    if exit_code and any(each.state != "unchanged" for each in found):
+        raise typer.Exit(2)
 
 
 @app.command()
@@ -98,19 +117,24 @@ def timeline(
         typer.echo(path)
 
 
-class _Progress:
-    """Prints each line with the seconds since the verb began, at once."""
+@app.command()
+def reap(
+    stack: Annotated[str | None, typer.Option(help="This stack alone; every stack if not said.")] = None,
+) -> None:
+    """Take down what should be down by now: stacks past their tags.ttl, and benchmarks whose driver was killed."""
+    from ops import reap as reaper
 
-    def __init__(self) -> None:
-        self._began = time.monotonic()
+    for line in reaper.reap(stack, Progress()):
+        typer.echo(line)
 
-    def __call__(self, text: str) -> None:
-        typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
-        sys.stdout.flush()
 
-    def seconds(self) -> float:
-        """Seconds since the verb began."""
-        return time.monotonic() - self._began
+@app.command()
+def cost(stack: Stack) -> None:
+    """What the stack costs by the hour, and for a million output tokens once it was measured."""
+    from ops import cost as costing
+
+    for line in costing.cost(PROJECT, stack):
+        typer.echo(line)
 
 
 def _mendable() -> tuple[type[Exception], ...]:
@@ -127,8 +151,19 @@ def _mendable() -> tuple[type[Exception], ...]:
     return tuple(types)
 
 
+def _add_verbs(asked: str | None) -> None:
+    """Add the verbs that are modules of their own: all for the help, otherwise only the one that is asked for."""
+    for verb, module in _MODULES.items():
+        if asked not in _MODULES or asked == verb:
+            app.command(verb)(getattr(importlib.import_module(module), verb))
+
+
 def main() -> None:
     """Run a verb; what users can mend is one `error:` line a problem and exit code 1."""
+    verb = next(iter(sys.argv[1:]), None)
+    here = {command.callback.__name__ for command in app.registered_commands if command.callback}
+    if verb not in here:
+        _add_verbs(verb)
     try:
         app()
     except Exception as error:

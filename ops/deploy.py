@@ -21,6 +21,7 @@ from ops.stack_file import StackFile
 from ops.synth import manifests, masked
 from ops.wait import Waiter
 from stacks.settings import Settings
+from targets.hardware import INSTANCE_TYPES
 from targets.releases import graph_api_version
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
@@ -121,7 +122,6 @@ def down(
     if stack.own_nodes:
         cluster.remove_nodes(f"{STACK_LABEL}={stack.name}", state)
     if not _stacks_left(kubectl):
-        processes.end(state, _DATA_PLANE)
         cluster.stop(report, state)
 
 
@@ -160,8 +160,26 @@ def _start(stack: Stack, report: Report, state: Path) -> Kubectl:
     version: GraphVersion = (
         "v1alpha1" if graph_api_version(stack.settings.plan().version).endswith("v1alpha1") else "v1beta1"
     )
+    _refuse_mixed_versions(stack, version, state)
     cluster.start(report, state, version)
     return partial(_kubectl, state)
+
+
+def _refuse_mixed_versions(stack: Stack, version: GraphVersion, state: Path) -> None:
+    """The stand-in's definition serves one API version; a running graph of the other must go first."""
+    if not cluster.is_running(state):
+        return
+    graphs = json.loads(_kubectl(state, "get", "dynamographdeployments", "--all-namespaces", "--output=json"))
+    others = sorted(
+        f"{graph['metadata']['namespace']}/{graph['metadata']['name']} ({graph['apiVersion']})"
+        for graph in graphs["items"]
+        if not graph["apiVersion"].endswith(f"/{version}")
+    )
+    if others:
+        raise DestinationError(
+            f"graph.dynamoVersion: {stack.settings.graph.dynamo_version} means nvidia.com/{version} graphs, and the "
+            f"embedded cluster serves one API version at a time; take down first: {', '.join(others)}"
+        )
 
 
 def _start_data_plane(report: Report, state: Path) -> None:
@@ -172,19 +190,15 @@ def _start_data_plane(report: Report, state: Path) -> None:
     dynamo.install(report)
     command = (sys.executable, "-m", "embedded.dataplane")
     options = (f"--kubeconfig={cluster.kubeconfig(state)}", f"--state={state}")
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(Path.home()),
-        "PYTHONPATH": str(PROJECT),
-        "PYTHONUNBUFFERED": "1",
-    }
+    kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
+    environment = {**kept, "HOME": str(Path.home()), "PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1"}
     processes.start(state, processes.Daemon(_DATA_PLANE, (*command, *options)), environment)
 
 
 def _live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:
     if not dynamo.available():
         return {}
-    graphs = [r.name for r in manifests(evaluation) if r.inputs["kind"] == GRAPH_KIND]
+    graphs = [r.inputs["metadata"]["name"] for r in manifests(evaluation) if r.inputs["kind"] == GRAPH_KIND]
     return {
         f"liveEndpoint.{graph}" if len(graphs) > 1 else "liveEndpoint": dataplane.endpoint(
             state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS
@@ -198,12 +212,12 @@ def _kubectl(state: Path, *arguments: str, stdin: str = "") -> str:
 
 
 def _own_nodes(stack: Stack) -> list[dict[str, Any]]:
+    """The stack's pool, and a CPU node for its frontends, so that stacks do not crowd each other out."""
     pool = stack.settings.gpu_pool()
+    instances = {f"{stack.name}-{index}": pool.instance for index in range(pool.nodes)}
+    instances[f"{stack.name}-cpu"] = INSTANCE_TYPES["m7i.4xlarge"]
     labels = {STACK_LABEL: stack.name}
-    return [
-        nodes.node(pool.instance, f"{stack.name}-{index}", "us-east-1a", labels)
-        for index in range(pool.nodes)
-    ]
+    return [nodes.node(instance, name, "us-east-1a", labels) for name, instance in instances.items()]
 
 
 def _in_teardown_order(evaluation: Evaluation, stack: Stack, kubectl: Kubectl) -> list[dict[str, Any]]:

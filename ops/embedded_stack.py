@@ -1,7 +1,6 @@
 """A stack as it is put on the embedded cluster: the same graph, with simulated GPUs of the same type."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from embedded.paths import KUBECONFIG
 from ops.stack_file import StackFile
 from stacks.settings import PROJECT, Settings, from_text
 
-KEPT = ("target", "graph", "cache", "huggingFace", "tags", "verify", "benchmark")
-"""Sections that mean the same on any cluster; the others are about a cloud or a platform that is not there."""
-_DROPPED_KEYS = {"cache": ("storageClass",), "graph": (), "huggingFace": ("existingSecret",)}
+WHOLE = ("target", "graph", "graphs", "benchmark")
+"""Sections that mean the same on any cluster; what is not named here is about a cloud or a platform."""
+PARTS = {"cache": ("size", "retain"), "huggingFace": ("token",), "pool": ("instanceType", "nodes")}
+"""Keys of other sections that do."""
 
 
 def on_embedded(stack_file: StackFile) -> StackFile:
@@ -21,14 +21,15 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     Each stack gets a namespace of its own, so that stacks with graphs of one name can be there together.
     """
     values = {key.removeprefix(f"{PROJECT}:"): text for key, text in stack_file.config.items()}
-    kept = {key: _without(key, text) for key, text in values.items() if key in KEPT}
-    pool = json.loads(values.get("pool", "{}"))
     sections: dict[str, Any] = {
         "cluster": {"kind": "existing", "kubeconfig": _kubeconfig(), "namespace": stack_file.stack},
         "platform": {"install": False},
-        "pool": {key: pool[key] for key in ("instanceType", "nodes") if key in pool},
     }
-    config = kept | {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
+    for name, keys in PARTS.items():
+        said = json.loads(values.get(name, "{}"))
+        sections[name] = {key: said[key] for key in keys if key in said}
+    config = {key: values[key] for key in WHOLE if key in values}
+    config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})
 
 
@@ -46,11 +47,3 @@ def settings_of(stack_file: StackFile) -> Settings:
 
 def _kubeconfig() -> str:
     return str(KUBECONFIG.relative_to(KUBECONFIG.parent.parent))
-
-
-def _without(key: str, text: str) -> str:
-    dropped = _DROPPED_KEYS.get(key)
-    if not dropped:
-        return text
-    section: Mapping[str, Any] = json.loads(text)
-    return json.dumps({name: value for name, value in section.items() if name not in dropped}, sort_keys=True)
