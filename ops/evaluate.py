@@ -21,14 +21,13 @@ from ops.stack_file import StackFile
 
 UNKNOWN = "[computed]"
 """Stands for a value that only a deployment can know."""
-SECRET = "[secret]"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resource:
     """One registered resource. inputs: as the engine would get them, secrets wrapped in Secret, unknowns as UNKNOWN.
 
-    read: whether it is looked up rather than managed.
+    replace_on_changes: fields whose change replaces the resource. read: whether it is looked up rather than managed.
     """
 
     urn: str
@@ -40,6 +39,7 @@ class Resource:
     provider: str
     inputs: Mapping[str, Any]
     protect: bool = False
+    replace_on_changes: tuple[str, ...] = ()
     read: bool = False
 
 
@@ -113,6 +113,7 @@ class Recorder(mocks.MockMonitor):
                 provider=request.provider.rpartition("::")[0],
                 inputs=inputs,
                 protect=not read and bool(request.protect),
+                replace_on_changes=() if read else tuple(request.replaceOnChanges),
                 read=read,
             )
         )

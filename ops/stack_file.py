@@ -9,9 +9,7 @@ from typing import Any
 import yaml
 
 from ops.errors import OpsError
-
-ENCRYPTED = "[secret]"
-"""Stands for an encrypted value, which only the CLI can open."""
+from ops.fingerprint import stand_in
 
 
 class StackFileError(OpsError):
@@ -95,7 +93,8 @@ def _has_secret(value: Any) -> bool:
 
 def _opened(value: Any) -> Any:
     if _is_secret(value):
-        return ENCRYPTED
+        # Only the CLI can open it.
+        return stand_in(value["secure"])
     if isinstance(value, Mapping):
         return {key: _opened(item) for key, item in value.items()}
     return [_opened(item) for item in value] if isinstance(value, list) else value

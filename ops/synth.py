@@ -10,7 +10,8 @@ from typing import Any
 
 import yaml
 
-from ops.evaluate import SECRET, Evaluation, Resource, Secret
+from ops.evaluate import Evaluation, Resource, Secret
+from ops.fingerprint import stand_in
 
 
 class Format(enum.StrEnum):
@@ -34,7 +35,7 @@ def manifests(evaluation: Evaluation) -> list[Resource]:
 def masked(value: Any) -> Any:
     """The value with every secret replaced by a placeholder."""
     if isinstance(value, Secret):
-        return SECRET
+        return stand_in(value.value)
     if isinstance(value, Mapping):
         return {key: masked(item) for key, item in value.items()}
     return [masked(item) for item in value] if isinstance(value, list) else value
@@ -87,6 +88,8 @@ def _described(resource: Resource) -> dict[str, Any]:
         written["read"] = True
     if resource.protect:
         written["protect"] = True
+    if resource.replace_on_changes:
+        written["replaceOnChanges"] = list(resource.replace_on_changes)
     return written
 
 

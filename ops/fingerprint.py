@@ -1,0 +1,19 @@
+"""Stand-ins for secrets: `[secret]`, or one that tells secrets apart for the length of one `ops diff`."""
+
+import hashlib
+import hmac
+import json
+import os
+
+KEY_VARIABLE = "OPS_SECRET_FINGERPRINT_KEY"
+"""Set by `ops diff` to a random key of its own for the synths that it starts; the key is never written anywhere."""
+PLAIN = "[secret]"
+
+
+def stand_in(secret: object) -> str:
+    """What is shown for a secret. With a key, equal secrets get one fingerprint, which says nothing without the key."""
+    key = os.environ.get(KEY_VARIABLE)
+    if not key:
+        return PLAIN
+    text = json.dumps(secret, sort_keys=True, default=str)
+    return f"[secret {hmac.new(bytes.fromhex(key), text.encode(), hashlib.sha256).hexdigest()[:16]}]"

@@ -1,0 +1,229 @@
+"""`ops diff` between commits of a small repository of its own, and the comparison beneath it."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from ops.compare import MISSING, Action, field_changes, resource_changes
+
+PROJECT = Path(__file__).parents[2]
+PROGRAM = ("components", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
+DEV: dict[str, Any] = {
+    "target": "trtllm-disagg-b200",
+    "cluster": {"kind": "existing"},
+    "platform": {"install": False},
+}
+
+
+class Repository:
+    """The program in a git repository, with stacks that a test changes."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.git("init", "--quiet", "--initial-branch=main")
+        (folder / "README.md").write_text("nothing yet\n")
+        self.commit("empty")
+        for name in PROGRAM:
+            copy = shutil.copytree if (PROJECT / name).is_dir() else shutil.copy
+            copy(PROJECT / name, folder / name)
+        self.stack("dev", DEV)
+        self.stack("other", DEV | {"target": "vllm-disagg-h100"})
+        self.commit("program")
+
+    def git(self, *arguments: str) -> str:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+        done = subprocess.run(
+            ["git", *identity, *arguments], cwd=self.folder, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    def commit(self, tag: str) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", tag)
+        self.git("tag", tag)
+
+    def stack(self, name: str, values: Mapping[str, Any]) -> None:
+        config = {f"dynamo-gpt-oss:{key}": value for key, value in values.items()}
+        (self.folder / f"Pulumi.{name}.yaml").write_text(yaml.safe_dump({"config": config}))
+
+    def diff(self, base: str, *options: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "ops", "diff", "--base", base, *options],
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
+    made = Repository(tmp_path_factory.mktemp("repository"))
+    made.stack("dev", DEV | {"graph": {"decode": {"maxBatchSize": 64}}})
+    made.commit("batch")
+    made.stack("dev", DEV | {"huggingFace": {"token": {"secure": "v1:first"}}})
+    made.commit("token")
+    return made
+
+
+def test_one_batch_size_is_one_field_of_one_stack(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "batch")
+    done = repository.diff("program", "--exit-code")
+    assert done.stdout == (
+        "dev: 1 to update\n"
+        "  graph\n"
+        "    ~ kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment graph\n"
+        "        spec.services.TrtllmDecodeWorker.extraPodSpec.mainContainer.args[--max-batch-size]: "
+        '"128" → "64"\n'
+        "Unchanged: other\n"
+    )
+    assert done.returncode == 2
+    assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_nothing_changed_ends_with_0(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "batch")
+    done = repository.diff("HEAD", "--exit-code")
+    assert (done.returncode, done.stdout) == (0, "No stack changes since HEAD.\n")
+
+
+def test_a_changed_secret_is_changed_and_never_shown(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "token")
+    repository.stack("dev", DEV | {"huggingFace": {"token": {"secure": "v1:second"}}})
+    done = repository.diff("token", "--format", "md")
+    repository.git("checkout", "--quiet", "--force", "token")
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    assert "- `stringData`: [secret], changed" in lines
+    assert sum(line.startswith("- `stringData") or "→" in line for line in lines) == 1
+    assert "v1:first" not in done.stdout
+    assert "v1:second" not in done.stdout
+    assert "[secret " not in done.stdout
+
+
+def test_stacks_and_resources_come_and_go(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "token")
+    (repository.folder / "Pulumi.other.yaml").rename(repository.folder / "Pulumi.third.yaml")
+    done = repository.diff("batch", "--format", "json")
+    repository.git("checkout", "--quiet", "--force", "token")
+    repository.git("clean", "--quiet", "--force")
+    diffs = {each["stack"]: each for each in json.loads(done.stdout)}
+    assert {stack: each["state"] for stack, each in diffs.items()} == {
+        "dev": "changed",
+        "other": "removed",
+        "third": "added",
+    }
+    assert {r["action"] for r in diffs["other"]["resources"]} == {"delete"}
+    assert {r["action"] for r in diffs["third"]["resources"]} == {"create"}
+    actions = {r["name"]: r["action"] for r in diffs["dev"]["resources"]}
+    assert actions["hf-token-secret"] == "create"
+    # The Job mounts the Secret now, and a Job's pod cannot change.
+    assert actions["model-download"] == "replace"
+
+
+@pytest.mark.parametrize(
+    ("base", "message"),
+    [
+        ("nowhere", "error: --base: 'nowhere' is no commit here; fetch it first, or choose another\n"),
+        ("empty", "error: --base: 'empty' has no `ops synth` to compare with; choose a later commit\n"),
+    ],
+)
+def test_a_base_that_cannot_be_compared_is_one_sentence(
+    repository: Repository, base: str, message: str
+) -> None:
+    done = repository.diff(base)
+    assert (done.returncode, done.stderr) == (1, message)
+    assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_a_head_that_is_refused_says_why(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "batch")
+    repository.stack("dev", DEV | {"graph": {"decode": {"maxBatchSize": 256}}})
+    done = repository.diff("batch")
+    repository.git("checkout", "--quiet", "--force", "batch")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: --stack dev: it cannot be synthesised: dynamo-gpt-oss:graph.decode.maxBatchSize: 256 is above 128, "
+        "the largest batch that target trtllm-disagg-b200 captures CUDA graphs for\n"
+    )
+
+
+def resource(kind: str, inputs: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    return {
+        "urn": f"urn:pulumi:dev::p::{kind}::a",
+        "type": kind,
+        "name": "a",
+        "parent": "urn:pulumi:dev::p::dynamo-gpt-oss:index:ModelCache::cache",
+        "inputs": dict(inputs),
+        **more,
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "forcing"),
+    [
+        ("kubernetes:batch/v1:Job", {"spec": {"template": {"x": 1}}}, {"spec": {"template": {"x": 2}}},
+         ("spec.template.x",)),
+        ("kubernetes:batch/v1:Job", {"spec": {"backoffLimit": 1}}, {"spec": {"backoffLimit": 2}}, ()),
+        ("kubernetes:core/v1:PersistentVolumeClaim", {"spec": {"accessModes": ["a"]}}, {"spec": {"accessModes": ["b"]}},
+         ("spec.accessModes[0]",)),
+        ("kubernetes:core/v1:PersistentVolumeClaim", {"spec": {"resources": 1}}, {"spec": {"resources": 2}}, ()),
+        ("kubernetes:core/v1:ConfigMap", {"metadata": {"name": "a"}}, {"metadata": {"name": "b"}},
+         ("metadata.name",)),
+        ("kubernetes:core/v1:ConfigMap", {"metadata": {"labels": {"name": "a"}}},
+         {"metadata": {"labels": {"name": "b"}}}, ()),
+        ("aws:ec2/vpc:Vpc", {"cidrBlock": "a"}, {"cidrBlock": "b"}, ()),
+    ],
+)  # fmt: skip
+def test_replacements_are_called_where_they_are_sure(
+    kind: str, before: Mapping[str, Any], after: Mapping[str, Any], forcing: tuple[str, ...]
+) -> None:
+    base, head = ({"resources": [resource(kind, inputs)]} for inputs in (before, after))
+    (change,) = resource_changes(base, head)
+    assert change.component == "cache"
+    assert change.replaced_for == forcing
+    assert change.action is (Action.REPLACE if forcing else Action.UPDATE)
+
+
+def test_a_resource_s_own_rule_forces_its_replacement() -> None:
+    rule = {"replaceOnChanges": ['metadata.annotations["a/topology"]']}
+    base, head = (
+        {
+            "resources": [
+                resource("kubernetes:x:Y", {"metadata": {"annotations": {"a/topology": value}}}, **rule)
+            ]
+        }
+        for value in ("1", "2")
+    )
+    (change,) = resource_changes(base, head)
+    assert change.replaced_for == ("metadata.annotations.a/topology",)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ([{"name": "A", "value": "1"}], [{"name": "B", "value": "2"}, {"name": "A", "value": "1"}],
+         [("env[B]", MISSING, {"value": "2"})]),
+        (["-m", "x", "--flag", "1", "--bare"], ["-m", "x", "--flag", "2"],
+         [("env[--bare]", True, MISSING), ("env[--flag]", "1", "2")]),
+        (["a", "b"], ["a", "c"], [("env[1]", "b", "c")]),
+        ({"x": {"y": 1}}, {"x": 2}, [("env.x", {"y": 1}, 2)]),
+        ("[secret 0a]", "[secret 0b]", [("env", "[secret 0a]", "[secret 0b]")]),
+        ("[secret]", "[secret 0b]", []),
+        ("[secret 0a]", "plain", [("env", "[secret 0a]", "plain")]),
+    ],
+)  # fmt: skip
+def test_fields_are_matched_by_name_flag_or_position(before: Any, after: Any, changes: list[Any]) -> None:
+    assert [(c.path, c.before, c.after) for c in field_changes(before, after, "env")] == changes
+
+
+def test_yaml_in_a_config_map_is_compared_by_its_fields() -> None:
+    before, after = ({"data": {"decode.yaml": f"max_batch_size: {size}\nother: 1\n"}} for size in (1280, 640))
+    (change,) = field_changes(before, after)
+    assert (change.path, change.before, change.after) == ("data.decode.yaml.max_batch_size", 1280, 640)
