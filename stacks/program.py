@@ -9,6 +9,7 @@ from components.benchmark import Benchmark, BenchmarkArgs
 from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.ingress import Ingress
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
@@ -60,9 +61,10 @@ def build(settings: Settings) -> dict[str, Any]:
         for each in plans
         if settings.graphs_run()
     ]
+    ingress = services.ingress(settings, graphs[0], plan, cluster) if graphs else None
     if settings.benchmark.run and graphs:
         _benchmark(settings, plan, cluster, graphs[0])
-    return (_outputs(settings, plans, graphs) if graphs else {}) | _eks_outputs(settings, eks, pool)
+    return (_outputs(settings, plans, graphs, ingress) if graphs else {}) | _eks_outputs(settings, eks, pool)
 
 
 def _cluster(settings: Settings) -> Cluster:
@@ -215,7 +217,7 @@ def _benchmark(settings: Settings, plan: GraphPlan, cluster: Cluster, graph: Inf
 
 
 def _outputs(
-    settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph]
+    settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], ingress: Ingress | None
 ) -> dict[str, Any]:
     """The stack's outputs; they are about the main graph, but `endpoints` (by graph) and `gpus` (in all)."""
     plan, graph = plans[0], graphs[0]
@@ -230,6 +232,7 @@ def _outputs(
         "target": plan.target.name,
         "gpus": {gpu.value: sum(each.gpus for each in plans)} if gpu else {},
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
+        **({"publicEndpoint": ingress.endpoint} if ingress else {}),
     }
 
 

@@ -16,6 +16,7 @@ from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
 from stacks.sections.cluster import CLUSTER_KINDS, AwsCluster, ClusterSettings, NewEksCluster
 from stacks.sections.hugging_face import HuggingFaceSettings
+from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
@@ -34,7 +35,7 @@ from targets.strict import Strict
 PROJECT = "dynamo-gpt-oss"
 _PLAIN_KEYS = {"target"}
 """Keys whose value is text; all others hold structured values."""
-_SECRET_KEYS = {"token", "apiKey"}
+_SECRET_KEYS = {"token", "apiKey", "apiKeys"}
 """Keys whose value no message may show."""
 
 
@@ -69,6 +70,8 @@ class Settings(Strict):
     """How secrets come from AWS."""
     monitoring: MonitoringSettings = MonitoringSettings()
     """Prometheus, Grafana and alerts."""
+    ingress: IngressSettings | None = None
+    """An endpoint outside the cluster."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
     graphs: tuple[FurtherGraph, ...] = ()
@@ -176,6 +179,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     for section, key, value in (
         ("huggingFace", "token", settings.hugging_face.token),
         ("ngc", "apiKey", settings.ngc.api_key),
+        ("ingress", "apiKeys", settings.ingress.api_keys or None if settings.ingress else None),
     ):
         if value is not None and section not in secret_keys:
             raise ConfigError(

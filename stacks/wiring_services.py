@@ -10,6 +10,8 @@ import pulumi_kubernetes as kubernetes
 from components.cluster_access import Cluster
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.inference_graph import InferenceGraph
+from components.ingress import Ingress, IngressArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
 from components.pull_secret import PullSecret, PullSecretArgs
@@ -198,6 +200,28 @@ def platform(
         ),
         _on(cluster, needed),
     )
+
+
+def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster: Cluster) -> Ingress | None:
+    """The main graph's endpoint outside the cluster, where one is asked for."""
+    said = settings.ingress
+    if said is None:
+        return None
+    keys = {
+        client: pulumi.Output.secret(key.get_secret_value()) for client, key in sorted(said.api_keys.items())
+    }
+    namespace, _, gateway = said.gateway.partition("/")
+    args = IngressArgs(
+        namespace=settings.cluster.namespace,
+        graph=plan.name,
+        host=said.host,
+        gateway_namespace=namespace,
+        gateway=gateway,
+        listener=said.listener,
+        keys=keys or None,
+        existing_secret=said.existing_secret,
+    )
+    return Ingress("ingress", args, _on(cluster, [graph]))
 
 
 def _aws_secret(said: AwsSecretSettings) -> AwsSecret:

@@ -8,6 +8,7 @@ import pytest
 
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.ingress import Ingress, IngressArgs
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
@@ -345,6 +346,54 @@ def test_what_is_watched_is_written_as_it_is_rendered() -> None:
         resource = named(recorder, f"podmonitor-{manifest['metadata']['name']}")
         assert resource.inputs == manifest
     assert named(recorder, "dynamo-gpt-oss-dashboards", ":ConfigMap").inputs["data"] == {"a.json": "{}\n"}
+
+
+def public(**more: Any) -> Callable[[], None]:
+    args: dict[str, Any] = {
+        "namespace": "dynamo",
+        "graph": "gpt-oss-disagg",
+        "host": "llm.example.com",
+        "gateway_namespace": "envoy",
+        "gateway": "public",
+        "listener": "https",
+        "keys": {"ci": "sk-1"},
+        "existing_secret": None,
+    }
+    return lambda: void(Ingress("ingress", IngressArgs(**args | more)))
+
+
+def test_no_route_is_open_before_keys_are_asked_for() -> None:
+    recorder = deploy(public())
+    route, policy = (
+        named(recorder, "openai-api", ":HTTPRoute"),
+        named(recorder, "openai-api-keys", ":SecurityPolicy"),
+    )
+    keys = named(recorder, "openai-api-keys", ":Secret")
+    assert route.dependencies == (policy.urn,)
+    assert policy.dependencies == (keys.urn,)
+    (target,) = policy.inputs["spec"]["targetRefs"]
+    assert (target["kind"], target["name"]) == ("HTTPRoute", route.inputs["metadata"]["name"])
+    (credentials,) = policy.inputs["spec"]["apiKeyAuth"]["credentialRefs"]
+    assert credentials["name"] == keys.inputs["metadata"]["name"]
+    assert keys.inputs["stringData"] == Secret({"ci": "sk-1"})
+    assert "sk-1" not in repr(keys)
+
+
+def test_only_the_openai_api_is_reached_and_only_over_tls() -> None:
+    recorder = deploy(public())
+    spec = named(recorder, "openai-api", ":HTTPRoute").inputs["spec"]
+    assert spec["parentRefs"] == [{"name": "public", "namespace": "envoy", "sectionName": "https"}]
+    (rule,) = spec["rules"]
+    assert rule["matches"] == [{"path": {"type": "PathPrefix", "value": "/v1"}}]
+    assert rule["backendRefs"] == [{"name": "gpt-oss-disagg-frontend", "port": 8000}]
+    assert recorder.registered_outputs["ingress"] == {"endpoint": "https://llm.example.com/v1"}
+
+
+def test_keys_that_are_there_are_used_and_not_managed() -> None:
+    recorder = deploy(public(keys=None, existing_secret="theirs"))
+    assert not [r for r in recorder.recorded if r.type.endswith(":Secret")]
+    policy = named(recorder, "openai-api-keys", ":SecurityPolicy").inputs["spec"]
+    assert [c["name"] for c in policy["apiKeyAuth"]["credentialRefs"]] == ["theirs"]
 
 
 def void(_: object) -> None:

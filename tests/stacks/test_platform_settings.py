@@ -16,7 +16,7 @@ SECRET = {"name": "tokens/hf", "region": "us-east-1"}
 
 
 def settings(more: Mapping[str, Any]) -> Settings:
-    return parse(STACK | dict(more), {"huggingFace", "ngc"})
+    return parse(STACK | dict(more), {"huggingFace", "ngc", "ingress"})
 
 
 def platform(more: Mapping[str, Any]) -> Platform:
@@ -99,6 +99,27 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "externalSecrets.install: true gives External Secrets a pod identity, for cluster.kind eks or existing-eks; "
         "set it to false where External Secrets is on the cluster",
     ),
+    "an endpoint without keys": (
+        {"ingress": {"host": "llm.example.com", "gateway": "envoy/public"}},
+        "ingress: {host, gateway}: needs either apiKeys or existingSecret: an endpoint without keys is open to "
+        "everyone",
+    ),
+    "two sources of keys": (
+        {
+            "ingress": {
+                "host": "llm.example.com",
+                "gateway": "envoy/public",
+                "apiKeys": {"ci": "sk-hidden"},
+                "existingSecret": "keys",
+            }
+        },
+        "ingress: {host, gateway, apiKeys, existingSecret}: needs either apiKeys or existingSecret: an endpoint "
+        "without keys is open to everyone",
+    ),
+    "a client that cannot be a key of a Secret": (
+        {"ingress": {"host": "llm.example.com", "gateway": "envoy/public", "apiKeys": {"a b": "sk-hidden"}}},
+        "ingress.apiKeys.a b: [secret]: string should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'",
+    ),
     "an address for a Prometheus that is installed": (
         {"monitoring": {"kind": "install", "endpoint": "http://prometheus:9090"}},
         "monitoring: {kind, endpoint}: endpoint is for kind existing, not install",
@@ -113,12 +134,27 @@ def test_what_cannot_work_is_refused_with_its_reason(more: Mapping[str, Any], me
     assert str(error.value) == f"{PROJECT}:{message}"
 
 
-def test_a_key_that_is_not_encrypted_is_refused_and_not_shown() -> None:
+@pytest.mark.parametrize(
+    ("key", "more"),
+    [
+        ("ngc.apiKey", {"ngc": {"apiKey": "sk-hidden"}}),
+        (
+            "ingress.apiKeys",
+            {
+                "ingress": {
+                    "host": "llm.example.com",
+                    "gateway": "envoy/public",
+                    "apiKeys": {"ci": "sk-hidden"},
+                }
+            },
+        ),
+    ],
+)
+def test_a_key_that_is_not_encrypted_is_refused_and_not_shown(key: str, more: Mapping[str, Any]) -> None:
     with pytest.raises(ConfigError) as error:
-        parse(STACK | {"ngc": {"apiKey": "nvapi-hidden"}}, set())
+        parse(STACK | dict(more), set())
     assert str(error.value) == (
-        f"{PROJECT}:ngc.apiKey: the value is not encrypted; set it with "
-        f"`pulumi config set --secret --path {PROJECT}:ngc.apiKey`"
+        f"{PROJECT}:{key}: the value is not encrypted; set it with `pulumi config set --secret --path {PROJECT}:{key}`"
     )
 
 
