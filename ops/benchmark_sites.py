@@ -20,12 +20,12 @@ from embedded import cluster, dataplane, dynamo
 from embedded.paths import PROJECT, STATE
 from graphs import benchmark
 from graphs.benchmark import JobSpec, Point
+from graphs.scripts.verification import Expectation, verify
 from ops import automation, deploy
 from ops.apply import Kubectl, Report, address, label
 from ops.deploy import Stack
 from ops.endpoint import deployment, reached
 from ops.errors import OpsError
-from ops.verification import Expectation, verify
 from targets.catalogue import MODEL_ID, Role
 
 _READY_SECONDS = 120

@@ -24,6 +24,7 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     sections: dict[str, Any] = {
         "cluster": {"kind": "existing", "kubeconfig": _kubeconfig(), "namespace": stack_file.stack},
         "platform": {"install": False},
+        "verify": {"enabled": False},  # no pod runs anything; `ops verify` talks to the live endpoint
     }
     for name, keys in PARTS.items():
         said = json.loads(values.get(name, "{}"))

@@ -12,10 +12,10 @@ from pathlib import Path
 from embedded import dataplane, dynamo
 from embedded.paths import STATE
 from graphs.names import HTTP_PORT, frontend_service
+from graphs.scripts.verification import Expectation
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.stack_file import StackFile
-from ops.verification import Expectation
 from targets.catalogue import MODEL_ID, Role
 
 PROJECT = Path(__file__).resolve().parent.parent

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from graphs.scripts.verification import FAILED, OK, Expectation, Result, summary
+from graphs.scripts.verification import verify as checks
 from ops.endpoint import Deployment, Endpoint, deployment, reached
-from ops.verification import FAILED, OK, Expectation, Result, summary
-from ops.verification import verify as checks
 from targets.catalogue import MODEL_ID
 
 _COLOURS = {OK: typer.colors.GREEN, FAILED: typer.colors.RED}

@@ -14,6 +14,7 @@ from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from components.time_to_live import TimeToLive, TimeToLiveArgs
+from components.verification import Verification, VerificationArgs
 from graphs.benchmark import JobSpec
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
 from graphs.time_to_live import NodeGroups, TimeToLiveSpec, seconds
@@ -62,8 +63,9 @@ def build(settings: Settings) -> dict[str, Any]:
         if settings.graphs_run()
     ]
     ingress = services.ingress(settings, graphs[0], plan, cluster) if graphs else None
+    verified = _verified(settings, plans, graphs, cluster)
     if settings.benchmark.run and graphs:
-        _benchmark(settings, plan, cluster, graphs[0])
+        _benchmark(settings, plan, cluster, verified)
     return (_outputs(settings, plans, graphs, ingress) if graphs else {}) | _eks_outputs(settings, eks, pool)
 
 
@@ -194,7 +196,29 @@ def _time_to_live(settings: Settings, platform: DynamoPlatform, cluster: Cluster
     )
 
 
-def _benchmark(settings: Settings, plan: GraphPlan, cluster: Cluster, graph: InferenceGraph) -> None:
+def _verified(
+    settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], cluster: Cluster
+) -> Sequence[pulumi.Resource]:
+    """The graphs' verifications, or the graphs themselves where nobody verifies."""
+    if not settings.verify.enabled:
+        return graphs
+    return [
+        Verification(
+            f"{plan.name}-verify",
+            VerificationArgs(
+                plan=plan,
+                namespace=settings.cluster.namespace,
+                timeout_seconds=settings.verify.timeout_seconds,
+            ),
+            pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=[graph]),
+        )
+        for plan, graph in zip(plans, graphs, strict=False)
+    ]
+
+
+def _benchmark(
+    settings: Settings, plan: GraphPlan, cluster: Cluster, verified: Sequence[pulumi.Resource]
+) -> None:
     said = settings.benchmark
     Benchmark(
         "benchmark",
@@ -212,7 +236,7 @@ def _benchmark(settings: Settings, plan: GraphPlan, cluster: Cluster, graph: Inf
                 storage_class=said.storage_class,
             )
         ),
-        pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=[graph]),
+        pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=list(verified)),
     )
 
 

@@ -22,6 +22,7 @@ from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.tags import TagSettings
+from stacks.sections.verify import VerifySettings
 from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_platform, check_together
@@ -76,6 +77,8 @@ class Settings(Strict):
     """The graph and its knobs."""
     graphs: tuple[FurtherGraph, ...] = ()
     """Graphs beside it, in the same namespace and on the same pool."""
+    verify: VerifySettings = VerifySettings()
+    """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
     """The load that the main graph is measured with."""
 
@@ -249,6 +252,8 @@ def _pool(target: Target, pool: PoolSettings) -> Pool:
 def _value(key: str, text: str) -> Any:
     if key in _PLAIN_KEYS or key not in {field.alias for field in Settings.model_fields.values()}:
         return text
+    if key == "verify" and text in ("off", "false"):
+        return {"enabled": False}
     try:
         return json.loads(text)
     except ValueError:

@@ -1,0 +1,52 @@
+"""A graph held to its word: a Job inside the cluster converses with it, and the update fails if it does not answer."""
+
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+
+from graphs import verification
+from targets.plan import GraphPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerificationArgs:
+    """plan: the graph. timeout_seconds: how long it may take to answer once it is ready."""
+
+    plan: GraphPlan
+    namespace: str
+    timeout_seconds: int
+
+
+class Verification(pulumi.ComponentResource):
+    """A verified graph; ready when every check passed."""
+
+    job: kubernetes.batch.v1.Job
+
+    def __init__(self, name: str, args: VerificationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__("dynamo-gpt-oss:index:Verification", name, None, opts)
+        self.job = self._job(args, self._script(args))
+        self.register_outputs({"jobName": verification.job_name(args.plan.name)})
+
+    def _script(self, args: VerificationArgs) -> kubernetes.core.v1.ConfigMap:
+        manifest = verification.script_config_map(args.plan, args.namespace)
+        return kubernetes.core.v1.ConfigMap(
+            manifest["metadata"]["name"],
+            metadata=manifest["metadata"],
+            data=manifest["data"],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+
+    def _job(self, args: VerificationArgs, script: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
+        manifest = verification.job(args.plan, args.namespace, timeout_seconds=args.timeout_seconds)
+        seconds = f"{args.timeout_seconds + 300}s"
+        return kubernetes.batch.v1.Job(
+            manifest["metadata"]["name"],
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[script],
+                custom_timeouts=pulumi.CustomTimeouts(create=seconds, update=seconds),
+            ),
+        )
