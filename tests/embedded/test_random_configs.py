@@ -1,0 +1,150 @@
+"""Random configs: each is refused with a message that names a key, or is a graph that the API server accepts."""
+
+import copy
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+
+from embedded import crds
+from embedded.admission import violations
+from graphs.deployment import graph_deployment
+from stacks.settings import PROJECT, ConfigError, Settings, parse
+from targets.catalogue import TARGETS
+from targets.hardware import INSTANCE_TYPES
+from targets.releases import LATEST_PATCH
+from tests.embedded.conftest import Cluster
+
+KEYS = "|".join(str(field.alias) for field in Settings.model_fields.values())
+NAMES_A_KEY = re.compile(rf"{PROJECT}:({KEYS})[\w.\[\]]*: .+")
+TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), max_size=20)
+
+
+def some(values: Mapping[str, st.SearchStrategy[Any]], most: int = 2) -> st.SearchStrategy[dict[str, Any]]:
+    """A few of the keys, so that a config has a chance of being right."""
+    chosen = st.lists(st.sampled_from(sorted(values)), max_size=most, unique=True)
+    return chosen.flatmap(lambda keys: st.fixed_dictionaries({key: values[key] for key in keys}))
+
+
+ENV = st.dictionaries(
+    st.sampled_from(["A", "NCCL_DEBUG", "HF_TOKEN", "CUDA_VISIBLE_DEVICES", "1X"]), TEXT, max_size=2
+)
+ROLE = some(
+    {
+        "replicas": st.integers(0, 4),
+        "nodes": st.integers(1, 3),
+        "tensorParallel": st.sampled_from([1, 2, 3, 4, 8]),
+        "pipelineParallel": st.sampled_from([1, 2, 4]),
+        "expertParallel": st.sampled_from([1, 2, 4, 8]),
+        "maxNumTokens": st.integers(200, 2_000_000),
+        "maxBatchSize": st.integers(0, 2000),
+        "maxSeqLen": st.integers(1000, 140_000),
+        "freeGpuMemoryFraction": st.floats(0, 1),
+        "chunkedPrefill": st.booleans(),
+        "extraArgs": st.lists(st.sampled_from(["--max-beam-width", "1", "--tp=2", "--é"]), max_size=3),
+        "env": ENV,
+    }
+)
+IMAGE = some(
+    {
+        "repository": st.just("registry.example/dynamo"),
+        "tag": st.sampled_from(["latest", "1.2.1", "v1.3.1-efa", "a b"]),
+        "digest": st.just("sha256:" + "0" * 64),
+        "runtimeVersion": st.sampled_from(["1.2.1", "1.3.1", "2"]),
+        "archs": st.lists(st.sampled_from(["amd64", "arm64", "riscv"]), unique=True),
+        "pullSecret": st.sampled_from(["ngc", "Not_A_Name"]),
+    },
+    3,
+)
+NAME = st.one_of(st.from_regex(r"\A[a-z]([-a-z0-9]{0,28}[a-z0-9])?\Z"), TEXT)
+GRAPH = {
+    "name": NAME,
+    "dynamoVersion": st.sampled_from([*LATEST_PATCH.values(), "1.3.0", "1.5.1"]),
+    "image": IMAGE,
+    "frontend": some(
+        {
+            "replicas": st.integers(0, 40),
+            "routerMode": st.sampled_from(["round-robin", "random", "kv", "fast"]),
+            "extraArgs": st.lists(st.sampled_from(["--http-host", "::", "--dyn-chat-processor"]), max_size=2),
+            "env": ENV,
+        }
+    ),
+    "prefill": ROLE,
+    "decode": ROLE,
+    "worker": ROLE,
+    "draftRevision": st.sampled_from(["0" * 40, "main"]),
+    "transport": st.sampled_from(["node", "efa", "tcp"]),
+    "logLevel": st.sampled_from(["debug", "loud"]),
+}
+FURTHER = st.fixed_dictionaries(
+    {"name": NAME}, optional={"target": st.sampled_from([*TARGETS, "x"]), "decode": ROLE}
+)
+STACK = st.fixed_dictionaries(
+    {
+        "target": st.sampled_from(list(TARGETS)),
+        "cluster": st.just({"kind": "existing"}),
+        "platform": st.just({"install": False, "grove": "external"}),
+        "pool": some({"nodes": st.integers(1, 4), "instanceType": st.sampled_from(list(INSTANCE_TYPES))}),
+        "graph": some(GRAPH, 3),
+    },
+    optional={"graphs": st.lists(FURTHER, max_size=2)},
+)
+
+
+@pytest.fixture(scope="module")
+def served(cluster: Cluster, worker_id: str) -> Iterator[dict[str, str]]:
+    """API group by version: the operator stand-in's own, and for the version it does not serve one of this test."""
+    document = json.loads(cluster.kubectl("get", "--raw=/openapi/v3/api/v1"))
+    pod_spec = crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
+    running = json.loads(cluster.kubectl("get", "crd", "dynamographdeployments.nvidia.com", "--output=json"))
+    groups = {version["name"]: "nvidia.com" for version in running["spec"]["versions"]}
+    for version in set(get_args(crds.Version)) - groups.keys():
+        definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec))
+        group = groups[version] = f"{worker_id}.random.test"
+        definition["spec"]["group"] = group
+        definition["metadata"]["name"] = f"dynamographdeployments.{group}"
+        cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
+        for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
+            cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=30s")
+    yield groups
+    for group in set(groups.values()) - {"nvidia.com"}:
+        cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")
+
+
+def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
+    cluster: Cluster, served: dict[str, str]
+) -> None:
+    accepted: dict[str, dict[str, Any]] = {}
+
+    @settings(max_examples=400, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @given(STACK)
+    def throw(values: dict[str, Any]) -> None:
+        try:
+            plans = parse(values, set()).plans()
+        except ConfigError as refusal:
+            event("refused")
+            lines = str(refusal).splitlines()
+            assert lines
+            assert all(NAMES_A_KEY.fullmatch(line) for line in lines), lines
+            return
+        event("accepted")
+        for plan in plans:
+            graph = graph_deployment(plan, "default")
+            assert violations(graph) == []
+            graph["metadata"]["annotations"] = {"dynamo-gpt-oss/config": json.dumps(values)}
+            accepted[json.dumps(graph, sort_keys=True)] = graph
+
+    throw()
+    assert len(accepted) > 50, "the configs are too wild to show anything"
+    moved = []
+    for graph in accepted.values():
+        version = graph["apiVersion"].partition("/")[2]
+        moved.append(graph | {"apiVersion": f"{served[version]}/{version}"})
+    assert len({graph["apiVersion"] for graph in moved}) == 2
+    everything = json.dumps({"apiVersion": "v1", "kind": "List", "items": moved})
+    # The operator stand-in's webhook answers dry runs too.
+    cluster.kubectl("apply", "--server-side", "--dry-run=server", "--filename=-", stdin=everything)
