@@ -40,7 +40,7 @@ types: setup
 	@$(RUN) -m mypy .
 
 test: lint types
-	@$(RUN) -m pytest -n 2 --dist loadgroup $(ARGS)
+	@$(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
