@@ -157,9 +157,9 @@ def watch(
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
 ) -> None:
-    """Scrape targets, alert rules and dashboards of the graphs, unless the stack is not monitored."""
+    """Scrape targets, alert rules and dashboards of the graphs, where the stack is monitored and has any."""
     said, namespace = settings.monitoring, settings.cluster.namespace
-    if said.kind == "none":
+    if said.kind == "none" or not settings.graphs_run():
         return
     cost = hourly(settings)
     monitors = [

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from graphs.monitoring.alerts import Objectives
 from graphs.monitoring.stack_values import prometheus_url
+from graphs.time_to_live import seconds
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
@@ -50,10 +51,9 @@ class MonitoringSettings(Strict):
 
     def objectives(self, ttl: str | None) -> Objectives:
         """What is alerted about. ttl: the stack's time to live, as `72h` or `14d`."""
-        hours = {"h": 1, "d": 24}
         return Objectives(
             ttft=self.ttft_seconds,
             itl=self.itl_seconds,
             idle_minutes=self.idle_minutes,
-            ttl_seconds=int(ttl[:-1]) * hours[ttl[-1]] * 3600 if ttl else None,
+            ttl_seconds=seconds(ttl) if ttl else None,
         )

@@ -1,0 +1,169 @@
+"""What a stack's services become when the whole program is evaluated: from a few lines to the resources."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.evaluate import Evaluation, Resource, evaluate
+from ops.stack_file import StackFile
+
+PROJECT = Path(__file__).resolve().parents[2]
+EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
+
+
+def evaluated(**config: Any) -> Evaluation:
+    """A stack of that config, on a cluster that is there unless it says otherwise."""
+    said = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}, **config}
+    stack_file = StackFile(
+        project="dynamo-gpt-oss",
+        stack="test",
+        config={
+            f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
+            for key, value in said.items()
+        },
+        secret_keys=frozenset(f"dynamo-gpt-oss:{key}" for key in ("huggingFace", "ngc", "ingress")),
+    )
+    return evaluate(PROJECT, stack_file)
+
+
+def of_kind(evaluation: Evaluation, kind: str) -> list[Resource]:
+    return [resource for resource in evaluation.resources if resource.type.endswith(f":{kind}")]
+
+
+def one(evaluation: Evaluation, kind: str, name: str) -> Resource:
+    (found,) = [resource for resource in of_kind(evaluation, kind) if resource.name == name]
+    return found
+
+
+def comes_after(evaluation: Evaluation, later: Resource, earlier: Resource) -> bool:
+    """Whether the later one, or a component around it, waits for the earlier one."""
+    by_urn = {resource.urn: resource for resource in evaluation.resources}
+    todo, seen = [later.urn], set()
+    while todo:
+        urn = todo.pop()
+        if urn in seen or urn not in by_urn:
+            continue
+        seen.add(urn)
+        todo += [*by_urn[urn].dependencies, by_urn[urn].parent]
+    return earlier.urn in seen
+
+
+def test_the_platform_is_installed_in_a_namespace_of_its_own_before_the_graph() -> None:
+    made = evaluated()
+    release = one(made, "Release", "dynamo-platform")
+    namespace = one(made, "Namespace", "dynamo-system")
+    (graph,) = of_kind(made, "DynamoGraphDeployment")
+    assert release.inputs["namespace"] == namespace.inputs["metadata"]["name"]
+    assert comes_after(made, release, namespace)
+    assert comes_after(made, graph, release)
+
+
+def test_an_existing_platform_is_only_read() -> None:
+    made = evaluated(platform={"install": False, "operator": "ops/dynamo-operator"})
+    assert not of_kind(made, "Release")
+    read = {r.name: r.inputs["id"] for r in made.resources if r.read}
+    assert read == {
+        "dynamographdeployments.nvidia.com": "dynamographdeployments.nvidia.com",
+        "dynamo-operator": "ops/dynamo-operator",
+    }
+
+
+def test_prometheus_is_there_before_the_platform_that_is_told_of_it() -> None:
+    made = evaluated(monitoring={"kind": "install"})
+    prometheus, platform = (
+        one(made, "Release", "kube-prometheus-stack"),
+        one(made, "Release", "dynamo-platform"),
+    )
+    assert comes_after(made, platform, prometheus)
+    metrics = platform.inputs["values"]["dynamo-operator"]["dynamo"]["metrics"]
+    assert metrics == {"prometheusEndpoint": "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"}
+    for kind, count in (("PodMonitor", 2), ("ServiceMonitor", 1), ("PrometheusRule", 1)):
+        found = of_kind(made, kind)
+        assert len(found) == count
+        assert all(comes_after(made, resource, prometheus) for resource in found)
+
+
+def test_an_existing_prometheus_is_given_what_it_selects() -> None:
+    labels = {"release": "prometheus"}
+    made = evaluated(monitoring={"kind": "existing", "labels": labels, "podMonitors": False})
+    assert not of_kind(made, "PodMonitor")
+    for kind in ("ServiceMonitor", "PrometheusRule"):
+        (found,) = of_kind(made, kind)
+        assert labels.items() <= found.inputs["metadata"]["labels"].items()
+    assert [r.name for r in of_kind(made, "Release")] == ["dynamo-platform"]
+
+
+def test_nothing_is_watched_where_nothing_is_said() -> None:
+    made = evaluated()
+    assert not [r for r in made.resources if "monitoring.coreos.com" in r.type]
+
+
+def test_a_pool_without_nodes_raises_no_alarm() -> None:
+    made = evaluated(**EKS, pool={"active": False}, monitoring={"kind": "install"})
+    assert not of_kind(made, "PrometheusRule")
+    assert one(made, "Release", "kube-prometheus-stack")
+
+
+def test_a_registry_key_is_in_both_namespaces_and_used_in_both() -> None:
+    made = evaluated(ngc={"apiKey": "nvapi-1"})
+    secrets = [r for r in of_kind(made, "Secret") if r.inputs["metadata"]["name"] == "ngc-pull-secret"]
+    assert {r.inputs["metadata"]["namespace"] for r in secrets} == {"dynamo", "dynamo-system"}
+    platform = one(made, "Release", "dynamo-platform")
+    assert platform.inputs["values"]["dynamo-operator"]["imagePullSecrets"] == [{"name": "ngc-pull-secret"}]
+    assert all(comes_after(made, platform, secret) for secret in secrets)
+    (job,) = [r for r in of_kind(made, "Job") if r.name == "model-download"]
+    assert job.inputs["spec"]["template"]["spec"]["imagePullSecrets"] == [{"name": "ngc-pull-secret"}]
+    assert all(comes_after(made, job, secret) for secret in secrets)
+
+
+def test_a_token_from_aws_brings_what_fetches_it() -> None:
+    made = evaluated(**EKS, huggingFace={"awsSecret": {"name": "hf", "region": "us-east-1"}})
+    external = one(made, "Release", "external-secrets")
+    association = one(made, "PodIdentityAssociation", "secret-access")
+    (token,) = of_kind(made, "ExternalSecret")
+    assert comes_after(made, external, association), "pods started before it would not get the identity"
+    assert comes_after(made, token, external)
+    (job,) = [r for r in of_kind(made, "Job") if r.name == "model-download"]
+    assert comes_after(made, job, token)
+    assert "hf-token-secret" in str(job.inputs["spec"]["template"]["spec"]["volumes"])
+
+
+@pytest.mark.parametrize(
+    ("cache", "storage_class"),
+    [
+        ({}, None),
+        ({"storageClass": "nfs"}, "nfs"),
+        ({"kind": "efs", "fileSystem": "fs-0123456789abcdef0"}, "model-cache-efs"),
+    ],
+)
+def test_the_claim_is_of_the_class_that_is_said(cache: dict[str, Any], storage_class: str | None) -> None:
+    made = evaluated(cache=cache)
+    claim = one(made, "PersistentVolumeClaim", "model-cache")
+    assert claim.inputs["spec"].get("storageClassName") == storage_class
+    assert len(of_kind(made, "StorageClass")) == (1 if "fileSystem" in cache else 0)
+    assert not [r for r in made.resources if r.type.startswith("aws:")]
+
+
+@pytest.mark.parametrize("kind", ["efs", "fsx"])
+def test_a_file_system_of_the_stacks_own_is_there_before_the_claim(kind: str) -> None:
+    made = evaluated(**EKS, cache={"kind": kind})
+    file_system = next(r for r in made.resources if r.name == "model-cache" and r.type.endswith("FileSystem"))
+    claim = one(made, "PersistentVolumeClaim", "model-cache")
+    assert comes_after(made, claim, file_system)
+    assert claim.inputs["spec"].get("volumeName") == ("model-cache-dynamo" if kind == "fsx" else None)
+
+
+def test_the_endpoint_outside_is_an_output() -> None:
+    ingress = {"host": "llm.example.com", "gateway": "envoy/public", "apiKeys": {"ci": "sk-1"}}
+    made = evaluated(ingress=ingress)
+    (route,), (graph,) = of_kind(made, "HTTPRoute"), of_kind(made, "DynamoGraphDeployment")
+    assert comes_after(made, route, graph)
+    assert made.outputs["publicEndpoint"] == "https://llm.example.com/v1"
+
+
+def test_nothing_is_reached_from_outside_by_default() -> None:
+    made = evaluated()
+    assert not of_kind(made, "HTTPRoute")
+    assert not [r for r in of_kind(made, "Service") if r.inputs.get("spec", {}).get("type") != "ClusterIP"]
