@@ -10,9 +10,6 @@ from targets.platform import GROVE_OWNS_POD_GROUPS_SINCE, Addon, Platform
 from targets.releases import Version
 
 RELEASE = "dynamo-platform"
-OPERATOR_DEPLOYMENT = f"{RELEASE}-dynamo-operator-controller-manager"
-NATS_CLAIM = f"{RELEASE}-nats-js-{RELEASE}-nats-0"
-"""Claim that the NATS StatefulSet leaves behind when the release is uninstalled."""
 
 
 def chart_url(version: Version) -> str:

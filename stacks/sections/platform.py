@@ -29,7 +29,7 @@ class PlatformSettings(Strict):
     version: DynamoVersion | None = None
     """Version of the platform; the graph's Dynamo version where nothing is said."""
     namespace: ObjectName = "dynamo-system"
-    """Namespace that the platform is installed into; it is made, and deleted with the stack."""
+    """Namespace that the platform is installed into; made, and deleted with the stack and what NATS left in it."""
     operator: NamespacedName | None = None
     """Deployment of an operator that is already there, as namespace/name; its version is then checked."""
     discovery: Discovery | None = None
