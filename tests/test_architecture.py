@@ -1,0 +1,95 @@
+"""Which folder may import what: data flows downwards, and nobody loads what the stack does not use."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+CLOUD = {"pulumi", "pulumi_kubernetes", "pulumi_aws"}
+OURS = {"bench", "components", "embedded", "graphs", "ops", "policy", "stacks", "targets", "tests"}
+FORBIDDEN = {
+    "targets": CLOUD | OURS - {"targets"},
+    "graphs": CLOUD | OURS - {"targets", "graphs"},
+    "components": OURS - {"targets", "graphs", "components"},
+    "stacks": OURS - {"targets", "graphs", "components", "stacks"},
+    "ops": {"tests"},
+    "bench": {"tests"},
+    "embedded": {"tests", "components", "stacks"},
+}
+"""By folder: the top-level packages that no module of it may import."""
+PINS = "stacks.versions"
+"""Every version is pinned in this one module, which everybody may read."""
+
+
+def modules(folder: str) -> Iterator[Path]:
+    yield from sorted((PROJECT / folder).rglob("*.py"))
+
+
+def imported(path: Path) -> set[str]:
+    """Top-level packages that the module names in an import, wherever in the module."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name.partition(".")[0] for name in found if not name.startswith(PINS)}
+
+
+@pytest.mark.parametrize("folder", FORBIDDEN)
+def test_imports_point_downwards(folder: str) -> None:
+    assert list(modules(folder)), "the folder is gone"
+    wrong = {
+        str(path.relative_to(PROJECT)): sorted(imported(path) & FORBIDDEN[folder])
+        for path in modules(folder)
+        if imported(path) & FORBIDDEN[folder]
+    }
+    assert wrong == {}
+
+
+def loaded(stack: str) -> set[str]:
+    """Top-level packages that evaluating the stack loads, in a process of its own."""
+    script = (
+        "import sys; from pathlib import Path; from ops.evaluate import evaluate; "
+        "from ops.stack_file import StackFile; project = Path.cwd(); "
+        f"evaluate(project, StackFile.load(project, {stack!r})); "
+        "print('\\n'.join(sorted({name.partition('.')[0] for name in sys.modules})))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_a_stack_on_a_cluster_that_is_there_loads_nothing_of_aws() -> None:
+    packages = loaded("dev")
+    assert "pulumi_kubernetes" in packages
+    assert not {"pulumi_aws", "boto3", "botocore"} & packages
+
+
+@pytest.mark.parametrize("stack", ["dev", "prod"])
+def test_the_program_loads_no_simulation(stack: str) -> None:
+    assert not {"embedded", "kopf", "tests"} & loaded(stack)
+
+
+def test_config_is_read_in_one_place() -> None:
+    readers = [
+        str(path.relative_to(PROJECT))
+        for folder in ("components", "graphs", "stacks", "targets")
+        for path in modules(folder)
+        if "pulumi.Config(" in path.read_text()
+    ]
+    assert readers == ["stacks/settings.py"]
+
+
+def test_files_stay_readable_in_one_sitting() -> None:
+    long = {
+        str(path.relative_to(PROJECT)): lines
+        for path in modules("components")
+        if (lines := len(path.read_text().splitlines())) > 250
+    }
+    assert long == {}
