@@ -48,7 +48,8 @@ def build(settings: Settings) -> dict[str, Any]:
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     services.watch(settings, plans, monitoring, cluster)
-    pool, nodes = _gpu_nodes(settings, eks, [platform, cache])
+    image_pull = services.image_pull(settings, plans, pull_secret, cluster) if eks else []
+    pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull])
     before_graphs = pulumi.ResourceOptions(
         providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache, *nodes]
     )

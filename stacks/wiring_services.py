@@ -10,6 +10,7 @@ import pulumi_kubernetes as kubernetes
 from components.cluster_access import Cluster
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.image_pull import ImagePull, ImagePullArgs
 from components.inference_graph import InferenceGraph
 from components.ingress import Ingress, IngressArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
@@ -200,6 +201,16 @@ def platform(
         ),
         _on(cluster, needed),
     )
+
+
+def image_pull(
+    settings: Settings, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
+    if not settings.gpu_pool().instance.gpus:
+        return []
+    args = ImagePullArgs(plans=plans, namespace=settings.cluster.namespace)
+    return [ImagePull("image-pull", args, _on(cluster, needed))]
 
 
 def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster: Cluster) -> Ingress | None:

@@ -93,8 +93,8 @@ _PREPAID = {
     "GPU nodes": (),
     "platform": ("CPU nodes",),
     "download": ("CPU nodes",),
-    "image pull": ("GPU nodes", "platform", "download"),
-    "model load": ("image pull",),
+    "image pull": ("GPU nodes",),
+    "model load": ("image pull", "platform", "download"),
 }
 _PUBLISHED = {
     "GPU nodes": (),

@@ -134,6 +134,16 @@ def test_graphs_come_after_weights_and_gpus(stack: str) -> None:
 
 
 @pytest.mark.parametrize("stack", EKS)
+def test_image_pulls_start_with_the_node(stack: str) -> None:
+    """What pulls is there before GPU nodes are bought; prepaid ones may be earlier, for they wait for nothing."""
+    resources = by_urn(stack)
+    (puller,) = [resource for resource in resources.values() if resource.type.endswith(":DaemonSet")]
+    earlier = {urn for purchase in gpu_purchases(resources) for urn in before(purchase, resources)}
+    assert (puller.urn in earlier) == (stack in BOUGHT_LATE)
+    assert download(resources).urn not in before(puller, resources)
+
+
+@pytest.mark.parametrize("stack", EKS)
 def test_weights_need_no_gpu(stack: str) -> None:
     """The download runs on CPU nodes: it asks for no GPU and tolerates no GPU node's taint."""
     pod = download(by_urn(stack)).inputs["spec"]["template"]["spec"]

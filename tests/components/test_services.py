@@ -8,6 +8,7 @@ import pytest
 
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
+from components.image_pull import ImagePull, ImagePullArgs
 from components.ingress import Ingress, IngressArgs
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
@@ -394,6 +395,22 @@ def test_keys_that_are_there_are_used_and_not_managed() -> None:
     assert not [r for r in recorder.recorded if r.type.endswith(":Secret")]
     policy = named(recorder, "openai-api-keys", ":SecurityPolicy").inputs["spec"]
     assert [c["name"] for c in policy["apiKeyAuth"]["credentialRefs"]] == ["theirs"]
+
+
+def test_images_are_pulled_by_pods_that_take_no_gpu() -> None:
+    made = plan()
+    recorder = deploy(
+        lambda: void(ImagePull("image-pull", ImagePullArgs(plans=[made, made], namespace="dynamo")))
+    )
+    daemon_set = named(recorder, "image-pull", ":DaemonSet").inputs
+    pod = daemon_set["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == made.image
+    assert container["env"] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
+    assert "nvidia.com/gpu" not in str(container["resources"])
+    assert pod["nodeSelector"] == {"node.kubernetes.io/instance-type": "p6-b200.48xlarge"}
+    assert pod["tolerations"] == [{"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}]
+    assert daemon_set["metadata"]["annotations"]["pulumi.com/skipAwait"] == "true"
 
 
 def void(_: object) -> None:
