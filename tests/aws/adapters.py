@@ -28,6 +28,8 @@ class Account:
     region: str
     also_offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blocks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    eks_group: str = ""
+    """Security group of the cluster that was there before; moto's EKS makes none."""
     beside: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """Things that moto lacks, by kind and id."""
 
@@ -40,7 +42,7 @@ class Account:
         parameters = {key: value for key, value in parameters.items() if value is not None}
         botocheck.check(service, operation, parameters)
         if service not in self._clients:
-            self._clients[service] = boto3.client(service, region_name=self.region)  # type: ignore[call-overload]
+            self._clients[service] = boto3.client(service, region_name=self.region)
         return getattr(self._clients[service], xform_name(operation))(**parameters)
 
     def keep(self, kind: str, key: str, **content: Any) -> None:
@@ -348,6 +350,23 @@ def _cluster(account: Account, _: str, given: dict[str, Any]) -> Made:
         "endpoint": made["endpoint"],
         "certificateAuthority": made["certificateAuthority"],
         "vpcConfig": {**network, "vpcId": vpc, "clusterSecurityGroupId": group},
+    }
+
+
+def read_cluster(account: Account, name: str) -> dict[str, Any]:
+    """The provider's state of a cluster that is there."""
+    found = account.cluster(name)
+    network = found["resourcesVpcConfig"]
+    (vpc,) = {subnet["VpcId"] for subnet in account.subnets(*network["subnetIds"])}
+    return {
+        "name": name,
+        "endpoint": found["endpoint"],
+        "certificateAuthority": found["certificateAuthority"],
+        "vpcConfig": {
+            "subnetIds": network["subnetIds"],
+            "vpcId": vpc,
+            "clusterSecurityGroupId": account.eks_group,
+        },
     }
 
 

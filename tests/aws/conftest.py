@@ -65,6 +65,7 @@ def base() -> Iterator[Base]:
             roleArn="arn:aws:iam::123456789012:role/there",
             resourcesVpcConfig={"subnetIds": list(subnets.values())},
         )
+        account.eks_group = group
         for addon in ("vpc-cni", "kube-proxy", "eks-pod-identity-agent"):
             account.keep("addon", f"there:{addon}")
         yield Base(account, vpc, subnets, group)

@@ -4,17 +4,18 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pulumi
 from moto import mock_aws
-from pulumi.runtime import mocks, set_mocks
+from pulumi.runtime import mocks, set_mocks, settings
 from pulumi.runtime.stack import run_pulumi_func
 
 from ops.evaluate import Recorder, Resource, dependency_order
 from stacks.program import build
 from stacks.settings import parse
-from tests.aws.adapters import ADAPTERS, CALLS, Account
+from tests.aws.adapters import ADAPTERS, CALLS, Account, read_cluster
 
 Key = tuple[str, str]
 
@@ -34,6 +35,8 @@ class MotoMocks(mocks.Mocks):
             return args.name, {**given, "spec": {"versions": served}}
         if not args.typ.startswith("aws:"):
             return f"{args.name}-id", given
+        if args.typ == "aws:eks/cluster:Cluster" and args.resource_id:
+            return args.resource_id, read_cluster(self.account, args.resource_id)
         assert args.typ in ADAPTERS, f"no adapter for {args.typ}"
         made, state = ADAPTERS[args.typ].create(self.account, args.name, given)
         self.made[args.typ, args.name] = made, given | state
@@ -56,11 +59,11 @@ class MotoMonitor(Recorder):
         super().RegisterResource(request)
         if request.retainOnDelete:
             self.retained.add((request.type, request.name))
-        return mocks.MockMonitor.RegisterResource(self, request)
+        return mocks.MockMonitor.RegisterResource(self, request)  # type: ignore[no-untyped-call]
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         super().ReadResource(request)
-        return mocks.MockMonitor.ReadResource(self, request)
+        return mocks.MockMonitor.ReadResource(self, request)  # type: ignore[no-untyped-call]
 
 
 @dataclass
@@ -95,8 +98,8 @@ def moto_account(region: str, **more: Any) -> Iterator[Account]:
 
 def deploy(account: Account, config: Mapping[str, Any], stack: str = "test") -> Deployment:
     """Bring a stack up. Raises what the program raises."""
-    settings = parse(config, set())
-    return run(account, lambda: build(settings), stack)
+    checked = parse(config, set())
+    return run(account, lambda: build(checked), stack)
 
 
 def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str = "test") -> Deployment:
@@ -107,13 +110,14 @@ def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str =
 
     def program() -> None:
         for name, value in declare().items():
-            pulumi.Output.from_input(value).apply(lambda known, name=name: outputs.update({name: known}))
+            pulumi.Output.from_input(value).apply(partial(outputs.__setitem__, name))
 
     try:
         _finish(lambda: set_mocks(answers, "dynamo-gpt-oss", stack, preview=False, monitor=monitor), program)
-    except BaseException:
+    except Exception as refused:
         _deployment(answers, monitor, outputs).destroy()
-        raise
+        # Its traceback goes through every output that waited for it, too deep for pytest to show.
+        raise refused.with_traceback(None) from None
     return _deployment(answers, monitor, outputs)
 
 
@@ -128,6 +132,8 @@ def _finish(prepare: Callable[[], None], program: Callable[[], None]) -> None:
         for task in pending:
             task.cancel()
         loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_default_executor())  # registrations under way
+        settings.SETTINGS.outputs.clear()  # the next program would wait for this one's
         loop.close()
         asyncio.set_event_loop(None)
 

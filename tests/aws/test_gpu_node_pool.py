@@ -12,9 +12,9 @@ import yaml
 from components.gpu_node_pool import refuse_upgrade_of_running_nodes
 from graphs.placement import gpu_toleration
 from targets.hardware import INSTANCE_TYPES
-from tests.aws.adapters import Account
-from tests.aws.conftest import BLOCK, ZONES, Pool, block
-from tests.aws.deployment import Deployment
+from tests.aws.adapters import Account, snapshot
+from tests.aws.conftest import BLOCK, ZONES, Base, Pool, block
+from tests.aws.deployment import Deployment, deploy
 
 ZONE = ZONES[0]
 GROUP = "arn:aws:resource-groups:us-east-1:123456789012:group/gpus"
@@ -42,9 +42,10 @@ def template(deployment: Deployment) -> dict[str, Any]:
 
 
 def group(deployment: Deployment) -> dict[str, Any]:
-    return deployment.account.call(
+    found: dict[str, Any] = deployment.account.call(
         "eks", "DescribeNodegroup", clusterName="there", nodegroupName="gpu-nodes"
     )["nodegroup"]
+    return found
 
 
 @pytest.mark.parametrize(("name", "devices"), LAYOUTS)
@@ -84,9 +85,9 @@ def test_every_type_is_locked_down(pool: Pool, name: str) -> None:
 
 def test_local_disks_are_striped_for_kubelet_and_containerd(pool: Pool) -> None:
     data = template(pool("p6-b200.48xlarge", {"kind": "on-demand"}))
-    (part,) = message_from_bytes(base64.b64decode(data["UserData"])).get_payload()
+    _, part = message_from_bytes(base64.b64decode(data["UserData"])).walk()
     assert part.get_content_type() == "application/node.eks.aws"
-    config = yaml.safe_load(part.get_payload())
+    config = yaml.safe_load(str(part.get_payload()))
     assert (config["apiVersion"], config["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
     assert config["spec"] == {"instance": {"localStorage": {"strategy": "RAID0"}}}
 
@@ -241,3 +242,23 @@ def test_running_nodes_of_a_block_are_not_upgraded() -> None:
         refuse_upgrade_of_running_nodes(change(2, "1", "2"))
     refuse_upgrade_of_running_nodes(change(0, "1", "2"))
     refuse_upgrade_of_running_nodes(change(2, "1", "1"))
+
+
+def test_a_pool_on_a_cluster_that_is_there(base: Base) -> None:
+    config = {
+        "target": "vllm-disagg-h100",
+        "cluster": {
+            "kind": "existing-eks",
+            "region": base.account.region,
+            "name": "there",
+            "subnets": dict(base.subnets),
+        },
+        "pool": {"capacity": {"kind": "spot"}},
+    }
+    before = snapshot(base.account)
+    deployment = deploy(base.account, config)
+    assert deployment.outputs["cluster"] == "there"
+    pools = base.account.call("eks", "ListNodegroups", clusterName="there")["nodegroups"]
+    assert pools == ["gpu-nodes"]
+    deployment.destroy()
+    assert snapshot(base.account) == before

@@ -41,6 +41,41 @@ def test_prod_comes_up_on_moto_and_leaves_nothing_but_what_it_retains() -> None:
         assert left == {key: value for key, value in empty.items() if key != "file system"}
 
 
+def test_everything_else_that_a_cluster_can_have() -> None:
+    """Access entries, a public endpoint for named ranges, several nodes in a placement group, tags."""
+    config = {
+        "target": "trtllm-disagg-b200",
+        "cluster": {
+            "kind": "eks",
+            "region": "us-east-2",
+            "zones": ["us-east-2a", "us-east-2c"],
+            "publicAccessFrom": ["203.0.113.0/24"],
+            "admins": ["arn:aws:iam::123456789012:role/ml-platform"],
+        },
+        "pool": {"nodes": 2, "zones": ["us-east-2b"]},
+        "tags": {"ttl": "72h"},
+    }
+    with moto_account("us-east-2") as account:
+        empty = snapshot(account)
+        deployment = deploy(account, config)
+        zones = {subnet["AvailabilityZone"] for subnet in account.subnets(*_cluster(deployment)["subnetIds"])}
+        assert zones == {"us-east-2a", "us-east-2c"}
+        assert _cluster(deployment)["publicAccessCidrs"] == ["203.0.113.0/24"]
+        kept = {kind for kind, _ in account.beside}
+        assert kept == {"addon", "access-entry", "access-policy", "placement-group"}
+        pool = deployment.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
+        (subnet,) = account.subnets(*pool["subnetIds"])
+        assert subnet["AvailabilityZone"] == "us-east-2b", "the pool's zone is guaranteed a subnet"
+        deployment.destroy()
+        assert snapshot(account) == empty
+
+
+def _cluster(deployment: Deployment) -> dict[str, Any]:
+    (cluster,) = deployment.of_type("aws:eks/cluster:Cluster").values()
+    network: dict[str, Any] = cluster["vpcConfig"]
+    return network
+
+
 @pytest.fixture(scope="module")
 def prod() -> Any:
     with moto_account("us-east-2", blocks={BLOCK: LIVE_BLOCK}) as account:

@@ -1,0 +1,323 @@
+"""Every EKS stack as it would be registered: least privilege, nothing open, nothing in plain, the right order."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from moto.iam.aws_managed_policies import aws_managed_policies_data
+
+from ops.evaluate import Evaluation, Resource, evaluate
+from ops.stack_file import StackFile, stacks
+
+PROJECT = Path(__file__).parents[2]
+MANAGED = {
+    f"arn:aws:iam::aws:policy{p['Path']}{name}": p["Document"]
+    for name, p in json.loads(aws_managed_policies_data).items()
+}
+BLOCK = "cr-0123456789abcdef0"
+VARIANTS: dict[str, dict[str, Any]] = {
+    "open to an office": {
+        "target": "trtllm-disagg-b200",
+        "cluster": {
+            "kind": "eks", "region": "us-east-2",
+            "publicAccessFrom": ["203.0.113.0/24"],
+            "admins": ["arn:aws:iam::123456789012:role/ml-platform"],
+        },
+        "pool": {"nodes": 2},
+        "cache": {"kind": "fsx", "size": "1200Gi"},
+    },
+    "existing VPC": {
+        "target": "vllm-disagg-h100",
+        "cluster": {
+            "kind": "eks", "region": "us-east-2",
+            "vpc": {
+                "vpcId": "vpc-0123456789abcdef0",
+                "privateSubnets": {
+                    "us-east-2a": "subnet-0123456789abcdef0", "us-east-2b": "subnet-0123456789abcdef1",
+                },
+            },
+        },
+        "cache": {"kind": "efs"},
+    },
+    "existing EKS": {
+        "target": "vllm-disagg-h100",
+        "cluster": {
+            "kind": "existing-eks", "region": "us-east-2", "name": "there",
+            "subnets": {"us-east-2a": "subnet-0123456789abcdef0"},
+        },
+        "pool": {"capacity": {"kind": "spot"}},
+    },
+    "block not begun": {
+        "target": "trtllm-disagg-b200",
+        "cluster": {"kind": "eks", "region": "us-east-2"},
+        "pool": {"zones": ["us-east-2a"], "capacity": {"kind": "capacity-block", "reservationId": BLOCK}},
+    },
+}  # fmt: skip
+
+
+def eks_stacks() -> list[str]:
+    def kind(stack: str) -> str:
+        config = yaml.safe_load((PROJECT / f"Pulumi.{stack}.yaml").read_text())["config"]
+        return str(config.get("dynamo-gpt-oss:cluster", {}).get("kind"))
+
+    return [stack for stack in stacks(PROJECT) if kind(stack) == "eks"]
+
+
+@cache
+def evaluated(name: str) -> Evaluation:
+    if name not in VARIANTS:
+        return evaluate(PROJECT, StackFile.load(PROJECT, name))
+    config = {
+        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
+        for key, value in VARIANTS[name].items()
+    }
+    return evaluate(
+        PROJECT, StackFile(project="dynamo-gpt-oss", stack="variant", config=config, secret_keys=frozenset())
+    )
+
+
+every_stack = pytest.mark.parametrize("name", [*eks_stacks(), *VARIANTS])
+
+
+def of_type(name: str, *tokens: str) -> Iterator[Resource]:
+    return (resource for resource in evaluated(name).resources if resource.type in tokens)
+
+
+def statements(document: Any) -> list[dict[str, Any]]:
+    found = document["Statement"]
+    return found if isinstance(found, list) else [found]
+
+
+def as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def documents(value: Any) -> Iterator[Any]:
+    """Policy documents anywhere in a resource's inputs."""
+    if isinstance(value, dict):
+        if "Statement" in value:
+            yield value
+        for item in value.values():
+            yield from documents(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from documents(item)
+    elif isinstance(value, str) and '"Statement"' in value:
+        yield json.loads(value)
+
+
+def test_the_seven_stacks_are_there() -> None:
+    assert {
+        "prod", "disagg-b200", "disagg-b200-8k", "disagg-gb200-8k", "agg-gb200", "disagg-h100-vllm",
+        "disagg-h100-sglang",
+    } <= set(eks_stacks())  # fmt: skip
+
+
+@every_stack
+def test_no_policy_allows_everything(name: str) -> None:
+    attached = {
+        r.inputs["policyArn"] for r in of_type(name, "aws:iam/rolePolicyAttachment:RolePolicyAttachment")
+    }
+    assert attached
+    assert not [arn for arn in attached if arn.endswith("FullAccess")]
+    written = [
+        d for r in evaluated(name).resources if r.type.startswith("aws:") for d in documents(dict(r.inputs))
+    ]
+    for document in [*written, *(MANAGED[arn] for arn in attached)]:
+        for statement in statements(document):
+            allowed = statement["Effect"] == "Allow" and "*" in as_list(statement.get("Action", []))
+            assert not (allowed and "*" in as_list(statement.get("Resource", []))), statement
+
+
+@every_stack
+def test_the_walk_sees_the_trust_policies(name: str) -> None:
+    roles = list(of_type(name, "aws:iam/role:Role"))
+    trusted = [d for role in roles for d in documents(dict(role.inputs))]
+    assert len(trusted) == len(roles) > 0
+    for document in trusted:
+        (statement,) = statements(document)
+        assert list(statement["Principal"]) == ["Service"]
+
+
+@every_stack
+def test_nodes_hold_only_what_eks_requires(name: str) -> None:
+    on_nodes = {
+        r.inputs["policyArn"].rpartition("/")[2]
+        for r in of_type(name, "aws:iam/rolePolicyAttachment:RolePolicyAttachment")
+        if "-node-" in r.name
+    }
+    assert on_nodes == {"AmazonEKSWorkerNodePolicy", "AmazonEC2ContainerRegistryPullOnly"}
+
+
+@every_stack
+def test_nothing_is_open_to_the_world(name: str) -> None:
+    for cluster in of_type(name, "aws:eks/cluster:Cluster"):
+        if cluster.read:
+            continue
+        network = cluster.inputs["vpcConfig"]
+        assert network["endpointPrivateAccess"] is True
+        open_to = network.get("publicAccessCidrs", [])
+        assert network["endpointPublicAccess"] is bool(open_to)
+        assert not {"0.0.0.0/0", "::/0"} & set(open_to)
+    groups = list(of_type(name, "aws:ec2/securityGroup:SecurityGroup"))
+    assert groups
+    for group in groups:
+        for rule in group.inputs.get("ingress", []):
+            assert not {"0.0.0.0/0", "::/0"} & {*rule.get("cidrBlocks", []), *rule.get("ipv6CidrBlocks", [])}
+    for rule in of_type(name, "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule"):
+        assert not {"cidrIpv4", "cidrIpv6"} & rule.inputs.keys()
+    for subnet in of_type(name, "aws:ec2/subnet:Subnet"):
+        assert subnet.inputs["mapPublicIpOnLaunch"] is False
+
+
+@every_stack
+def test_no_volume_is_unencrypted(name: str) -> None:
+    templates = list(of_type(name, "aws:ec2/launchTemplate:LaunchTemplate"))
+    assert templates
+    for template in templates:
+        for mapping in template.inputs["blockDeviceMappings"]:
+            assert mapping["ebs"]["encrypted"] == "true"
+    for system in of_type(name, "aws:efs/fileSystem:FileSystem"):
+        assert system.inputs["encrypted"] is True
+    for storage in of_type(name, "kubernetes:storage.k8s.io/v1:StorageClass"):
+        if storage.inputs["provisioner"] == "ebs.csi.aws.com":
+            assert storage.inputs["parameters"]["encrypted"] == "true"
+    for cluster in of_type(name, "aws:eks/cluster:Cluster"):
+        assert cluster.read or cluster.inputs["encryptionConfig"]["resources"] == ["secrets"]
+
+
+@every_stack
+def test_instance_metadata_is_not_for_pods(name: str) -> None:
+    for template in of_type(name, "aws:ec2/launchTemplate:LaunchTemplate"):
+        options = template.inputs["metadataOptions"]
+        assert (options["httpTokens"], options["httpPutResponseHopLimit"]) == ("required", 1)
+
+
+@every_stack
+def test_everything_on_aws_is_tagged(name: str) -> None:
+    (provider,) = of_type(name, "pulumi:providers:aws")
+    tags = json.loads(provider.inputs["defaultTags"])["tags"]
+    assert {"project", "stack", "target"} <= tags.keys()
+    for resource in evaluated(name).resources:
+        if resource.type.startswith("aws:"):
+            assert resource.provider == provider.urn, resource.name
+    for template in of_type(name, "aws:ec2/launchTemplate:LaunchTemplate"):
+        for specification in template.inputs["tagSpecifications"]:
+            assert specification["tags"] == tags
+
+
+@every_stack
+def test_no_object_of_kubernetes_goes_to_another_cluster(name: str) -> None:
+    (provider,) = of_type(name, "pulumi:providers:kubernetes")
+    for resource in evaluated(name).resources:
+        if resource.type.startswith("kubernetes:"):
+            assert resource.provider == provider.urn, resource.name
+
+
+def before(name: str, urn: str) -> set[str]:
+    """Everything that the engine finishes before it starts on a resource."""
+    by_urn = {resource.urn: resource for resource in evaluated(name).resources}
+    found: set[str] = set()
+    waiting = [urn]
+    while waiting:
+        resource = by_urn.get(waiting.pop())
+        if resource is None:
+            continue
+        for needed in (*resource.dependencies, resource.parent, resource.provider):
+            if needed not in found:
+                found.add(needed)
+                waiting.append(needed)
+    return {by_urn[urn].name for urn in found if urn in by_urn}
+
+
+def gpu_nodes(name: str) -> Resource:
+    (nodes,) = [r for r in of_type(name, "aws:eks/nodeGroup:NodeGroup") if r.name == "gpu-nodes"]
+    return nodes
+
+
+@pytest.mark.parametrize("name", ["disagg-b200", "disagg-h100-vllm", "existing EKS"])
+def test_nothing_is_bought_before_the_weights_are_there(name: str) -> None:
+    assert {"model-download", "gpu-operator"} <= before(name, gpu_nodes(name).urn)
+
+
+@pytest.mark.parametrize("name", ["prod", "agg-gb200"])
+def test_prepaid_nodes_wait_for_nothing_but_the_cluster(name: str) -> None:
+    assert not {"model-download", "gpu-operator", "dynamo-platform"} & before(name, gpu_nodes(name).urn)
+
+
+@pytest.mark.parametrize("name", [*eks_stacks(), "existing VPC", "existing EKS"])
+def test_graphs_wait_for_nodes_and_weights(name: str) -> None:
+    graphs = [r for r in evaluated(name).resources if r.type.endswith(":DynamoGraphDeployment")]
+    assert graphs
+    for graph in graphs:
+        assert {"gpu-nodes", "model-download", "gpu-operator"} <= before(name, graph.urn)
+
+
+@pytest.mark.parametrize(("name", "charts"), [
+    ("prod", {"gpu-operator", "aws-efa-k8s-device-plugin"}),
+    ("agg-gb200", {"gpu-operator", "aws-efa-k8s-device-plugin", "nvidia-dra-driver-gpu"}),
+])  # fmt: skip
+def test_gpu_enablement(name: str, charts: set[str]) -> None:
+    releases = {
+        r.name: r.inputs
+        for r in of_type(name, "kubernetes:helm.sh/v3:Release")
+        if "GpuEnablement" in r.parent
+    }
+    assert releases.keys() == charts
+    operator = releases["gpu-operator"]["values"]
+    assert (operator["driver"], operator["toolkit"]) == ({"enabled": False}, {"enabled": False})
+    assert operator["devicePlugin"]["env"] == [{"name": "MOFED_ENABLED", "value": "false"}]
+    assert operator["dcgmExporter"] == {"enabled": True}
+    tolerated = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
+    assert releases["aws-efa-k8s-device-plugin"]["values"] == {"tolerations": [tolerated]}
+    if "nvidia-dra-driver-gpu" in releases:
+        driver = releases["nvidia-dra-driver-gpu"]["values"]
+        assert driver["resources"] == {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}}
+        assert driver["controller"]["affinity"] is None
+
+
+@pytest.mark.parametrize("name", ["agg-gb200", "disagg-gb200-8k"])
+def test_gb200_is_arm_throughout_and_an_ultraserver_whole(name: str) -> None:
+    groups = list(of_type(name, "aws:eks/nodeGroup:NodeGroup"))
+    assert {group.inputs["amiType"] for group in groups} == {"AL2023_ARM_64_NVIDIA", "AL2023_ARM_64_STANDARD"}
+    assert gpu_nodes(name).inputs["scalingConfig"] == {"minSize": 0, "maxSize": 9, "desiredSize": 9}
+
+
+def test_a_local_zone_takes_nodes_but_neither_control_plane_nor_endpoints() -> None:
+    subnets = {r.name: r for r in of_type("agg-gb200", "aws:ec2/subnet:Subnet")}
+    local = subnets["dynamo-agg-gb200-private-us-east-1-dfw-2a"].urn
+    assert "dynamo-agg-gb200-public-us-east-1-dfw-2a" not in subnets
+    (cluster,) = of_type("agg-gb200", "aws:eks/cluster:Cluster")
+    assert local not in cluster.property_dependencies["vpcConfig"]
+    for endpoint in of_type("agg-gb200", "aws:ec2/vpcEndpoint:VpcEndpoint"):
+        assert local not in endpoint.property_dependencies.get("subnetIds", ())
+    assert local in gpu_nodes("agg-gb200").property_dependencies["subnetIds"]
+
+
+def test_a_block_that_has_not_begun_makes_everything_ready_but_no_graph() -> None:
+    made = {resource.name for resource in evaluated("block not begun").resources}
+    assert {"gpu-nodes", "model-download", "dynamo-platform"} <= made
+    assert not [
+        r for r in evaluated("block not begun").resources if r.type.endswith(":DynamoGraphDeployment")
+    ]
+    assert gpu_nodes("block not begun").inputs["scalingConfig"]["desiredSize"] == 0
+    assert "capacityBlock" in evaluated("block not begun").outputs
+
+
+@pytest.mark.parametrize(("stack", "loaded"), [("dev", False), ("prod", True)])
+def test_only_stacks_on_aws_load_its_sdk(stack: str, loaded: bool) -> None:
+    code = (
+        "import sys; from pathlib import Path; from ops.evaluate import evaluate; "
+        "from ops.stack_file import StackFile; "
+        f"evaluate(Path.cwd(), StackFile.load(Path.cwd(), {stack!r})); print('pulumi_aws' in sys.modules)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
+    )
+    assert run.stdout.split()[-1] == str(loaded)
