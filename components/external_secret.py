@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from graphs.names import MANAGED_BY
 from graphs.secrets import secret_store
 
 RELEASE = "external-secrets"
@@ -44,15 +45,19 @@ class ExternalSecrets(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _release(self, chart: str) -> kubernetes.helm.v3.Release:
+        namespace = kubernetes.core.v1.Namespace(
+            NAMESPACE,
+            metadata={"name": NAMESPACE, "labels": dict(MANAGED_BY)},
+            opts=pulumi.ResourceOptions(parent=self),
+        )
         return kubernetes.helm.v3.Release(
             RELEASE,
             name=RELEASE,
             chart=chart,
             namespace=NAMESPACE,
-            create_namespace=True,
             values={"installCRDs": True, "serviceAccount": {"name": SERVICE_ACCOUNT}},
             timeout=10 * 60,
-            opts=pulumi.ResourceOptions(parent=self),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
         )
 
 

@@ -1,5 +1,6 @@
 """Grafana dashboards as code: graph, engine, GPU and cost. Pure."""
 
+import hashlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from graphs.names import MANAGED_BY
 from targets.catalogue import Engine
 from targets.plan import GraphPlan
 
+_UID_LIMIT = 40
 _SOURCE = DataSourceRef(type_val="prometheus", uid="${datasource}")
 
 _ENGINE_PANELS: dict[Engine, tuple[tuple[str, str, str], ...]] = {
@@ -188,13 +190,22 @@ def _cost(plans: Sequence[GraphPlan], namespace: str, usd_per_hour: float) -> da
 def _dashboard(uid: str, title: str) -> dashboard.Dashboard:
     return (
         dashboard.Dashboard(title)
-        .uid(f"dynamo-gpt-oss-{uid}"[:40])
+        .uid(_uid(uid))
         .tags(["dynamo-gpt-oss"])
         .refresh("30s")
         .time("now-1h", "now")
         .timezone("browser")
         .with_variable(dashboard.DatasourceVariable("datasource").label("Prometheus").type("prometheus"))
     )
+
+
+def _uid(name: str) -> str:
+    """Grafana allows 40 characters; names that are longer stay apart by a digest."""
+    whole = f"dynamo-gpt-oss-{name}"
+    if len(whole) <= _UID_LIMIT:
+        return whole
+    digest = hashlib.sha256(whole.encode()).hexdigest()[:8]
+    return f"{whole[: _UID_LIMIT - len(digest) - 1]}-{digest}"
 
 
 def _row(made: dashboard.Dashboard, title: str, *panels: timeseries.Panel) -> None:

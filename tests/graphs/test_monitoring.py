@@ -188,6 +188,13 @@ def test_dashboards_differ_in_uid_and_name() -> None:
     assert len({json.loads(text)["uid"] for text in files.values()}) == len(files)
 
 
+def test_dashboards_of_graphs_with_long_names_stay_apart() -> None:
+    plans = [plan_of("vllm-disagg-h100", name=f"gpt-oss-disagg-canary-{side}") for side in ("a", "b")]
+    uids = [json.loads(text)["uid"] for text in dashboards(plans, "dynamo", None).values()]
+    assert len(set(uids)) == len(uids) == 5
+    assert max(map(len, uids)) == 40
+
+
 def test_every_panel_asks_the_chosen_source() -> None:
     for text in dashboards([plan_of("vllm-disagg-h100")], "dynamo", 113.93).values():
         assert json.loads(text)["templating"]["list"][0]["type"] == "datasource"
