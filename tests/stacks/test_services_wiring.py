@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from graphs.names import RETAINED
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile
 
@@ -144,6 +145,16 @@ def test_the_claim_is_of_the_class_that_is_said(cache: dict[str, Any], storage_c
     assert claim.inputs["spec"].get("storageClassName") == storage_class
     assert len(of_kind(made, "StorageClass")) == (1 if "fileSystem" in cache else 0)
     assert not [r for r in made.resources if r.type.startswith("aws:")]
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_what_is_retained_can_be_told_and_is_taken_over_by_the_next_stack(retain: bool) -> None:
+    made = evaluated(cache={"retain": retain})
+    for resource in (one(made, "PersistentVolumeClaim", "model-cache"), one(made, "Namespace", "dynamo")):
+        assert (RETAINED.items() <= resource.inputs["metadata"]["labels"].items()) is retain
+    assert RETAINED.keys().isdisjoint(one(made, "Namespace", "dynamo-system").inputs["metadata"]["labels"])
+    (provider,) = [r for r in made.resources if r.type == "pulumi:providers:kubernetes"]
+    assert provider.inputs["upsertExistingObjects"] == str(retain).lower()
 
 
 @pytest.mark.parametrize("kind", ["efs", "fsx"])
