@@ -139,8 +139,8 @@ def _bands_note(runs: Sequence[tuple[str, Results]]) -> str:
 
 def _from_zero(axes: Axes) -> None:
     """Differences look as large as they are only from zero."""
-    axes.set_ylim(bottom=0)
-    axes.margins(x=0.08, y=0.12)
+    axes.margins(x=0.08)
+    axes.set_ylim(0, 1.08 * axes.get_ylim()[1])
     axes.legend(frameon=False, fontsize=9)
 
 

@@ -127,3 +127,6 @@ def _concurrencies(text: str | None) -> tuple[int, ...] | None:
         raise typer.BadParameter(
             f"{text!r}: whole numbers with commas between them, for example 1,8,64", param_hint="--sweep"
         ) from None
+
+
+app.command("run", help="The same as `bench` without a verb.")(bench)

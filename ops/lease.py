@@ -40,6 +40,8 @@ class Lease:
     def release(self) -> None:
         """The stack is down."""
         _path(self.stack).unlink(missing_ok=True)
+        with suppress(OSError):  # another stack's lease, or gone already
+            LEASES.rmdir()
 
 
 def take(stack: str, *, embedded: bool, seconds: float) -> Lease:

@@ -56,7 +56,7 @@ class Driver:
         return str(json.loads((self.folder / "run" / "run.json").read_text())["problem"])
 
     def nothing_left(self) -> bool:
-        return not (self.folder / "deployed").exists() and not list((self.folder / "leases").iterdir())
+        return not (self.folder / "deployed").exists() and not (self.folder / "leases").exists()
 
 
 @pytest.fixture
