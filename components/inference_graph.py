@@ -1,6 +1,7 @@
 """A GPT-OSS graph: the DynamoGraphDeployment and the engine files its workers read."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -17,10 +18,11 @@ READY_TIMEOUT_SECONDS = 90 * 60
 
 @dataclass(frozen=True, kw_only=True)
 class InferenceGraphArgs:
-    """plan: the resolved graph. namespace: where it runs."""
+    """plan: the resolved graph. namespace: where it runs. image: what its pods run instead of the plan's image."""
 
     plan: GraphPlan
     namespace: str
+    image: pulumi.Input[str] | None = None
 
 
 class InferenceGraph(pulumi.ComponentResource):
@@ -77,8 +79,12 @@ class InferenceGraph(pulumi.ComponentResource):
         self, name: str, args: InferenceGraphArgs, needed: list[pulumi.Resource]
     ) -> kubernetes.apiextensions.CustomResource:
         manifest = graph_deployment(args.plan, args.namespace)
+        # The shape is told from the plan: whether an image is known yet changes nothing about it.
+        shape = topology(manifest)
+        if args.image is not None:
+            manifest["spec"] = _with_image(manifest["spec"], args.image)
         manifest["metadata"]["annotations"] = {
-            TOPOLOGY_ANNOTATION: topology(manifest),
+            TOPOLOGY_ANNOTATION: shape,
             # Without it the update ends as soon as the object is stored, ready or not.
             "pulumi.com/waitFor": "condition=Ready",
             "pulumi.com/timeoutSeconds": str(READY_TIMEOUT_SECONDS),
@@ -97,3 +103,12 @@ class InferenceGraph(pulumi.ComponentResource):
                 replace_on_changes=[f'metadata.annotations["{TOPOLOGY_ANNOTATION}"]'],
             ),
         )
+
+
+def _with_image(spec: Any, image: pulumi.Input[str]) -> Any:
+    """The spec with every container's image replaced."""
+    if isinstance(spec, list):
+        return [_with_image(item, image) for item in spec]
+    if not isinstance(spec, dict):
+        return spec
+    return {key: image if key == "image" else _with_image(value, image) for key, value in spec.items()}

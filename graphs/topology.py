@@ -20,4 +20,4 @@ def topology(deployment: Mapping[str, Any]) -> str:
         f"{name}×nodes" if "multinode" in component else name
         for name, component in sorted(components.items())
     ]
-    return f"{spec['backendFramework']}: {', '.join(parts)}"
+    return f"{spec.get('backendFramework', 'mocker')}: {', '.join(parts)}"

@@ -57,7 +57,9 @@ def build(settings: Settings) -> dict[str, Any]:
         InferenceGraph(
             # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.
             "graph" if each is plan else each.name,
-            InferenceGraphArgs(plan=each, namespace=settings.cluster.namespace),
+            InferenceGraphArgs(
+                plan=each, namespace=settings.cluster.namespace, image=_built_image(settings, each)
+            ),
             before_graphs,
         )
         for each in plans
@@ -68,6 +70,14 @@ def build(settings: Settings) -> dict[str, Any]:
     if settings.benchmark.run and graphs:
         _benchmark(settings, plan, cluster, verified)
     return (_outputs(settings, plans, graphs, ingress) if graphs else {}) | _eks_outputs(settings, eks, pool)
+
+
+def _built_image(settings: Settings, plan: GraphPlan) -> pulumi.Output[str] | None:
+    if plan.image_knobs.build is None:
+        return None
+    from stacks import wiring_images  # noqa: PLC0415  no other stack loads pulumi_aws
+
+    return wiring_images.built_image(settings, plan, PROJECT, pulumi.get_stack())
 
 
 def _cluster(settings: Settings) -> Cluster:

@@ -329,11 +329,26 @@ def _image(plan: GraphPlan) -> Iterator[str]:
     knobs = plan.image_knobs
     if knobs.tag and knobs.digest:
         yield f"{plan.key}.image: tag {knobs.tag!r} and digest {knobs.digest!r} exclude each other; keep one"
+    if knobs.build is not None:
+        yield from _built_image(plan)
+        return
     said = None if knobs.digest else (knobs.tag or str(plan.version))
     if knobs.runtime_version is None and (said is None or not _SEMANTIC_TAG.match(said)):
         yield (
             f"{plan.key}.image: {plan.image!r} does not say its Dynamo version, which the operator demands; "
             f"set {plan.key}.image.runtimeVersion to MAJOR.MINOR.PATCH"
+        )
+
+
+def _built_image(plan: GraphPlan) -> Iterator[str]:
+    knobs, key = plan.image_knobs, f"{plan.key}.image"
+    for name in ("repository", "tag", "digest"):
+        if value := getattr(knobs, name):
+            yield f"{key}.{name}: {value!r} and {key}.build exclude each other; keep one"
+    if knobs.runtime_version is None:
+        yield (
+            f"{key}.build: the operator demands the Dynamo version of an image that is known by its digest; "
+            f"set {key}.runtimeVersion to MAJOR.MINOR.PATCH"
         )
 
 

@@ -62,6 +62,28 @@ class FrontendKnobs(Strict):
     """Environment added to ours."""
 
 
+class ImageBuild(Strict):
+    """An image of one's own, built in AWS from Dynamo's sources for the pool's architecture."""
+
+    git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
+    """Commit of the sources."""
+    region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
+    """AWS region of the build and of the registry that keeps the image."""
+    source: Annotated[str, StringConstraints(pattern=r"^https://\S+$")] = (
+        "https://github.com/ai-dynamo/dynamo.git"
+    )
+    """Git repository of the sources."""
+    dockerfile: Annotated[str, StringConstraints(pattern=r"^[\w./-]+$")] = (
+        "container/Dockerfile.trtllm_prebuilt"
+    )
+    """Dockerfile in the sources; the TensorRT-LLM guide's where nothing is said."""
+    build_args: Mapping[EnvName, Annotated[str, StringConstraints(pattern=r"^[^\n]*$")]] = {
+        "BASE_IMAGE": "nvcr.io/nvidia/tensorrt-llm/release",
+        "BASE_IMAGE_TAG": "gpt-oss-dev",
+    }
+    """Build arguments; the guide's where nothing is said. On ARM64 its ARCH and ARCH_ALT are added."""
+
+
 class ImageKnobs(Strict):
     """The runtime image, when it is not NVIDIA's published one."""
 
@@ -77,6 +99,8 @@ class ImageKnobs(Strict):
     """CPU architectures that the image holds."""
     pull_secret: ObjectName | None = None
     """Name of an existing image pull Secret."""
+    build: ImageBuild | None = None
+    """Build the image instead of pulling a published one."""
 
 
 class GraphKnobs(Strict):

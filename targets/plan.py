@@ -72,7 +72,10 @@ class WorkerPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphPlan:
-    """One graph, resolved. key: where its knobs stand in the stack's config, for messages."""
+    """One graph, resolved. key: where its knobs stand in the stack's config, for messages.
+
+    image: what its pods run; where the stack builds an image, the published one that is there meanwhile.
+    """
 
     key: str
     name: str
@@ -126,7 +129,7 @@ def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph"
         target=target,
         version=version,
         image=_image(target, knobs.image, version, efa=transport == "efa"),
-        image_knobs=knobs.image,
+        image_knobs=_image_knobs(knobs.image, pool),
         router_mode=knobs.frontend.router_mode or target.router_mode,
         knobs=knobs,
         workers=workers,
@@ -139,6 +142,11 @@ def all_weights(plans: Iterable[GraphPlan]) -> tuple[Weights, ...]:
     """What the graphs' pods read together, each model once; whole where one graph needs it whole."""
     found = dict.fromkeys(weights for plan in plans for weights in plan.weights)
     return tuple(w for w in found if not (w.tokenizer_only and replace(w, tokenizer_only=False) in found))
+
+
+def _image_knobs(knobs: ImageKnobs, pool: Pool) -> ImageKnobs:
+    """An image that the stack builds holds the architecture of the pool alone."""
+    return knobs if knobs.build is None else knobs.model_copy(update={"archs": (pool.instance.arch.value,)})
 
 
 def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 
 from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, TARGETS, Target, Worker
 from targets.differences import DIFFERENCES, EVERY
-from targets.knobs import FrontendKnobs, FurtherGraph, GraphKnobs, ImageKnobs, RoleKnobs
+from targets.knobs import FrontendKnobs, FurtherGraph, GraphKnobs, ImageBuild, ImageKnobs, RoleKnobs
 from targets.releases import LATEST_PATCH, Version, graph_api_version
 
 _INTRODUCTION = f"""\
@@ -167,6 +167,7 @@ def _knob_tables() -> str:
         ("frontend.", FrontendKnobs),
         ("<role>.", RoleKnobs),
         ("image.", ImageKnobs),
+        ("image.build.", ImageBuild),
         ("graphs[].", FurtherGraph),
     )
     rows = [
@@ -186,6 +187,8 @@ def _words(schema: Mapping[str, Any]) -> str:
     """A JSON schema in a few words: type, choices, bounds."""
     if "anyOf" in schema:
         return " or ".join(_words(option) for option in schema["anyOf"] if option.get("type") != "null")
+    if "$ref" in schema:
+        return "the keys below"
     if "enum" in schema:
         return ", ".join(str(choice) for choice in schema["enum"])
     if schema.get("type") == "array":
@@ -205,6 +208,8 @@ def _default(field: FieldInfo) -> str:
         return "none: it must be said"
     if field.default in (None, (), {}):
         return ""
+    if isinstance(field.default, Mapping):
+        return ", ".join(f"{key}={value}" for key, value in field.default.items())
     return ", ".join(field.default) if isinstance(field.default, tuple) else str(field.default)
 
 

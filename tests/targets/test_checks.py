@@ -24,6 +24,7 @@ VLLM, SGLANG, MOCKER = "vllm-disagg-h100", "sglang-disagg-h100", "mocker-disagg-
 AGENTIC = "vllm-disagg-agentic-b200"
 DIGEST = "sha256:" + "0" * 64
 COMMIT = "0" * 40
+BUILD = {"gitRef": COMMIT, "region": "us-east-1"}
 
 REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "aggregated target on x86": (
@@ -194,6 +195,15 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "tag and digest": (
         plan(GUIDE, B200, image={"tag": "1.2.1", "digest": DIGEST, "runtimeVersion": "1.2.1"}),
         f"graph.image: tag '1.2.1' and digest '{DIGEST}' exclude each other; keep one",
+    ),
+    "an image that is built and named": (
+        plan(GUIDE, B200, image={"tag": "1.2.1", "runtimeVersion": "1.2.1", "build": BUILD}),
+        "graph.image.tag: '1.2.1' and graph.image.build exclude each other; keep one",
+    ),
+    "an image that is built of no release": (
+        plan(GUIDE, B200, image={"build": BUILD}),
+        "graph.image.build: the operator demands the Dynamo version of an image that is known by its digest; set "
+        "graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
     "name too long": (
         plan(GUIDE, B200, name="gpt-oss-120b-disaggregated-b"),

@@ -1,0 +1,25 @@
+"""Wiring of images that a stack builds itself. The program imports this module for them alone: it brings pulumi_aws."""
+
+import pulumi
+import pulumi_aws as aws
+
+from components.image_build import BuiltImage, BuiltImageArgs
+from stacks.settings import Settings
+from targets.plan import GraphPlan
+
+
+def built_image(settings: Settings, plan: GraphPlan, project: str, stack: str) -> pulumi.Output[str]:
+    """The image of a graph, built for the pool's architecture in the region that the graph names."""
+    build, version = plan.image_knobs.build, plan.image_knobs.runtime_version
+    assert build is not None, "the caller asks for graphs with a build alone"
+    assert version is not None, "checks refuse a build without its release"
+    tags = settings.tags.applied(project=project, stack=stack, target=plan.target.name)
+    name = f"{plan.name}-image"
+    provider = aws.Provider(name, region=build.region, default_tags={"tags": tags})
+    args = BuiltImageArgs(
+        repository=f"{project}/{stack}/{plan.name}",
+        build=build,
+        arch=plan.pool.instance.arch,
+        version=version,
+    )
+    return BuiltImage(name, args, pulumi.ResourceOptions(providers=[provider])).image
