@@ -44,12 +44,12 @@ def build(settings: Settings) -> dict[str, Any]:
     monitoring = services.monitoring(settings, cluster)
     token, pull_secret, platform_needs = _secrets(settings, eks, cluster)
     platform = services.platform(settings, plans, [*monitoring, *platform_needs], cluster)
-    _time_to_live(settings, platform, cluster)
+    end = _time_to_live(settings, eks, platform, cluster)
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     services.watch(settings, plans, monitoring, cluster)
     image_pull = services.image_pull(settings, plans, pull_secret, cluster) if eks else []
-    pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull])
+    pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull, *end])
     before_graphs = pulumi.ResourceOptions(
         providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache, *nodes]
     )
@@ -181,16 +181,24 @@ def _model_cache(
     )
 
 
-def _time_to_live(settings: Settings, platform: DynamoPlatform, cluster: Cluster) -> None:
-    """Before anything is paid for, so that a deployment that is broken off ends too."""
+def _time_to_live(
+    settings: Settings, eks: "Eks | None", platform: DynamoPlatform, cluster: Cluster
+) -> list[pulumi.Resource]:
+    """What ends the stack; GPU nodes wait for it, so that a deployment that is broken off ends too."""
     if settings.tags.ttl is None:
-        return
-    groups = None
-    if isinstance(settings.cluster, AwsCluster):
+        return []
+    groups, rights = None, []
+    if eks is not None and isinstance(settings.cluster, AwsCluster):
+        from components.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
+
         stack = pulumi.get_stack()
         name = settings.cluster.name or f"dynamo-{stack}"
         groups = NodeGroups(cluster=name, region=settings.cluster.region, stack=stack)
-    TimeToLive(
+        role = ShrinkRoleArgs(
+            cluster_name=eks.cluster.name, namespace=settings.cluster.namespace, stack=stack
+        )
+        rights = [ShrinkRole("shrink-gpu-pools", role, pulumi.ResourceOptions(providers=[eks.provider]))]
+    end = TimeToLive(
         "time-to-live",
         TimeToLiveArgs(
             spec=TimeToLiveSpec(
@@ -198,13 +206,14 @@ def _time_to_live(settings: Settings, platform: DynamoPlatform, cluster: Cluster
                 seconds=seconds(settings.tags.ttl),
                 graph_api_version=graph_api_version(settings.platform_version()),
                 node_groups=groups,
-                pull_secret=settings.graph.image.pull_secret,
+                pull_secret=settings.plan().image_knobs.pull_secret,
             )
         ),
         pulumi.ResourceOptions(
             providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform]
         ),
     )
+    return [*rights, end]
 
 
 def _verified(

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 import pulumi
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
+from graphs.benchmark import check_shape
 from graphs.secrets import PULL_SECRET
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
@@ -173,6 +174,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     try:
         settings = Settings.model_validate(values)
         settings.plan()
+        _check_benchmark(settings)
         _check_capacity(settings)
         _check_services(settings)
     except ValidationError as invalid:
@@ -214,6 +216,14 @@ def _check_services(settings: Settings) -> None:
         )
     if problems:
         raise Refusal("\n".join(problems))
+
+
+def _check_benchmark(settings: Settings) -> None:
+    """Raise Refusal for a load that is not there, or that is to be run and that the graph cannot take."""
+    plan = settings.plan()
+    load = settings.benchmark.load(plan.target, plan.gpus)
+    if settings.benchmark.run:
+        check_shape(plan, load)
 
 
 def _check_capacity(settings: Settings) -> None:

@@ -98,6 +98,8 @@ class BenchmarkSettings(Strict):
             raise Refusal(
                 f"benchmark.shape: {self.shape!r} is no shape here; choose one of {', '.join(sorted(shapes))}"
             )
+        if self.per_gpu and not gpus:
+            raise Refusal(f"benchmark.perGpu: the graph of target {target.name} has no GPUs")
         shape = shapes[self.shape]
         return per_gpu(target, shape, gpus) if self.per_gpu else shape
 

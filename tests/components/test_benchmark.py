@@ -1,0 +1,109 @@
+"""Benchmarks and the end of a stack's time, as stacks have them."""
+
+import json
+from typing import Any
+
+import pytest
+
+from embedded.paths import PROJECT
+from ops.evaluate import Evaluation, Resource, evaluate
+from ops.stack_file import StackFile
+from stacks.settings import ConfigError, parse
+
+ON_CLUSTER = {"cluster": {"kind": "existing"}, "platform": {"install": False}}
+ON_EKS = {"cluster": {"kind": "eks", "region": "us-east-1"}}
+
+
+def evaluated(**sections: Any) -> Evaluation:
+    config = {"target": "trtllm-disagg-8k"} | {key: json.dumps(value) for key, value in sections.items()}
+    return evaluate(
+        PROJECT,
+        StackFile(
+            project="dynamo-gpt-oss",
+            stack="variant",
+            config={f"dynamo-gpt-oss:{key}": text for key, text in config.items()},
+            secret_keys=frozenset(),
+        ),
+    )
+
+
+def one(evaluation: Evaluation, kind: str, name: str) -> Resource:
+    (found,) = (r for r in evaluation.resources if r.type.endswith(f":{kind}") and r.name == name)
+    return found
+
+
+def test_a_stack_has_no_benchmark_and_no_end_unless_it_says_so() -> None:
+    kinds = {resource.type.rpartition(":")[2] for resource in evaluated(**ON_CLUSTER).resources}
+    assert not {"Benchmark", "TimeToLive", "CronJob"} & kinds
+
+
+def test_the_benchmark_waits_for_its_claim_its_commands_and_the_graph() -> None:
+    evaluation = evaluated(**ON_CLUSTER, benchmark={"run": True, "sweep": [1, 64], "limitMinutes": 30})
+    component = one(evaluation, "Benchmark", "benchmark")
+    job = one(evaluation, "Job", "benchmark")
+    claim = one(evaluation, "PersistentVolumeClaim", "benchmark-results")
+    commands = one(evaluation, "ConfigMap", "benchmark")
+    assert {r.parent for r in (job, claim, commands)} == {component.urn}
+    assert {claim.urn, commands.urn} <= set(job.dependencies)
+    graphs = [r.urn for r in evaluation.resources if r.type.endswith(":DynamoGraphDeployment")]
+    order = [resource.urn for resource in evaluation.resources]
+    assert graphs and all(order.index(graph) < order.index(job.urn) for graph in graphs)
+    plan = json.loads(commands.inputs["data"]["plan.json"])
+    assert [point["name"] for point in plan["points"]] == ["c00001-r1", "c00064-r1"]
+    assert job.inputs["spec"]["activeDeadlineSeconds"] == 60 * (90 + 30) + 60
+
+
+def test_the_end_of_a_stacks_time_is_there_before_anything_is_paid_for() -> None:
+    evaluation = evaluated(**ON_EKS, tags={"ttl": "8h"})
+    cron_job = one(evaluation, "CronJob", "time-to-live")
+    pool = one(evaluation, "GpuNodePool", "gpu-nodes")
+    pod = cron_job.inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    look, shrink = pod["initContainers"][0], pod["containers"][0]
+    assert {"name": "SECONDS_TO_LIVE", "value": "28800"} in look["env"]
+    assert {"name": "CLUSTER", "value": "dynamo-variant"} in shrink["env"]
+    assert {"name": "STACK", "value": "variant"} in shrink["env"]
+    assert cron_job.urn in pool.dependencies
+    assert one(evaluation, "PodIdentityAssociation", "shrink-gpu-pools").urn in pool.dependencies
+
+
+def test_the_account_may_shrink_the_stacks_own_node_groups_alone() -> None:
+    evaluation = evaluated(**ON_EKS, tags={"ttl": "8h"})
+    policy = json.loads(one(evaluation, "RolePolicy", "shrink-gpu-pools").inputs["policy"])
+    (changing,) = (s for s in policy["Statement"] if s["Action"] == "eks:UpdateNodegroupConfig")
+    assert changing["Condition"] == {"StringEquals": {"aws:ResourceTag/stack": "variant"}}
+    account = one(evaluation, "PodIdentityAssociation", "shrink-gpu-pools").inputs
+    assert (account["namespace"], account["serviceAccount"]) == ("dynamo", "time-to-live")
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "says"),
+    [
+        (
+            {"shape": "9/9"},
+            "benchmark.shape: '9/9' is no shape here; choose one of 1024/128, 128/1000, 32000/256, 64000/400, "
+            "8192/1024, published",
+        ),
+        (
+            {"run": True, "shape": "own", "shapes": {"own": {"isl": 10000, "osl": 1500, "concurrency": 1}}},
+            "benchmark: shape 10000/1500 makes sequences of 10000 tokens for prefill workers, which take 9000 "
+            "(max_seq_len)",
+        ),
+        ({"image": "aiperf"}, "benchmark.image: 'aiperf': says no version; write aiperf:0.13.0 or a digest"),
+        ({"sweep": [4, 4]}, "benchmark: {sweep}: sweep names a concurrency twice; raise repetitions instead"),
+        (
+            {"gpuTelemetry": ["dcgm:9400"]},
+            "benchmark.gpuTelemetry[0]: 'dcgm:9400': string should match pattern",
+        ),
+    ],
+)
+def test_loads_that_cannot_work_are_refused(benchmark: dict[str, Any], says: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        parse({"target": "trtllm-disagg-8k", **ON_CLUSTER, "benchmark": benchmark}, set())
+    assert str(refused.value).splitlines()[0].startswith(f"dynamo-gpt-oss:{says}")
+
+
+def test_a_graph_without_gpus_has_no_load_per_gpu() -> None:
+    with pytest.raises(
+        ConfigError, match=r"benchmark\.perGpu: the graph of target mocker-disagg-cpu has no GPUs"
+    ):
+        parse({"target": "mocker-disagg-cpu", **ON_CLUSTER, "benchmark": {"perGpu": True}}, set())
