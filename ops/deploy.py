@@ -12,6 +12,7 @@ from typing import Any
 from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
+from graphs.names import RETAINED
 from ops import automation, preflight, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
@@ -118,10 +119,16 @@ def down(
         automation.down(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
         objects = _in_teardown_order(evaluate(PROJECT, stack.file), stack, kubectl)
-        teardown.tear_down(objects, kubectl, report, timeout=timeout)
+        kept = [obj for obj in objects if RETAINED.items() <= obj["metadata"].get("labels", {}).items()]
+        for obj in kept:
+            report(f"keep {label(obj)}: cache.retain")
+        gone = [obj for obj in objects if obj not in kept]
+        teardown.tear_down(gone, kubectl, report, timeout=timeout)
     if stack.own_nodes:
         cluster.remove_nodes(f"{STACK_LABEL}={stack.name}", state)
-    if not _stacks_left(kubectl):
+    if _something_left(kubectl):
+        report("embedded cluster: keeps running for what is left on it")
+    else:
         cluster.stop(report, state)
 
 
@@ -234,12 +241,15 @@ def _teardown_rank(obj: Mapping[str, Any]) -> int:
     return {GRAPH_KIND: 0, "Namespace": 2}.get(str(obj["kind"]), 1)
 
 
-def _stacks_left(kubectl: Kubectl) -> bool:
-    listed = kubectl(
-        "get", "secrets", "--all-namespaces", "--selector=applyset.kubernetes.io/id", "--output=name"
+def _something_left(kubectl: Kubectl) -> bool:
+    """Whether other stacks' objects, anybody's graphs or retained weights are on the cluster."""
+    retained = ",".join(f"{key}={value}" for key, value in RETAINED.items())
+    looks = (
+        ("secrets", "--selector=applyset.kubernetes.io/id"),
+        ("persistentvolumeclaims", f"--selector={retained}"),
+        ("dynamographdeployments",),
     )
-    graphs = kubectl("get", "dynamographdeployments", "--all-namespaces", "--output=name")
-    return bool(listed.strip() or graphs.strip())
+    return any(kubectl("get", *what, "--all-namespaces", "--output=name").strip() for what in looks)
 
 
 def _object_line(obj: Mapping[str, Any]) -> str:

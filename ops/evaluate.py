@@ -4,17 +4,18 @@ import asyncio
 import os
 import runpy
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
 from pulumi.runtime import get_root_resource, mocks, rpc, set_all_config, set_mocks
 from pulumi.runtime.proto import resource_pb2
+from pulumi.runtime.settings import SETTINGS, set_root_resource
 from pulumi.runtime.stack import run_pulumi_func
 
 from ops.stack_file import StackFile
@@ -97,7 +98,8 @@ class Recorder(mocks.MockMonitor):
         by_property = {} if read else request.propertyDependencies
         inputs = plain(properties)
         if read:
-            inputs = {"id": request.id} | {key: value for key, value in inputs.items() if value is not None}
+            identity = UNKNOWN if request.id == rpc.UNKNOWN else request.id
+            inputs = {"id": identity} | {key: value for key, value in inputs.items() if value is not None}
         self.recorded.append(
             Resource(
                 urn=urn,
@@ -124,25 +126,41 @@ def evaluate(project: Path, stack_file: StackFile) -> Evaluation:
 
     Raises pulumi.RunError with the message that `pulumi up` would show.
     """
-    stack, recorder = stack_file.stack, Recorder()
+    recorder, program = Recorder(), str(project / "__main__.py")
     with _config(stack_file), _project_modules(project):
-        loop = asyncio.new_event_loop()
-        asyncio.set_event_loop(loop)
-        try:
-            set_mocks(_NoMocks(), stack_file.project, stack, preview=True, monitor=recorder)
-            program = str(project / "__main__.py")
-            loop.run_until_complete(
-                run_pulumi_func(lambda: _discard(runpy.run_path(program, run_name="__main__")))
-            )
-            outputs = loop.run_until_complete(_outputs())
-        finally:
-            loop.close()
-            asyncio.set_event_loop(None)
-    return Evaluation(stack=stack, resources=tuple(dependency_order(recorder.recorded)), outputs=outputs)
+        outputs = run(
+            lambda: runpy.run_path(program, run_name="__main__"),
+            recorder,
+            project=stack_file.project,
+            stack=stack_file.stack,
+            preview=True,
+        )
+    resources = tuple(dependency_order(recorder.recorded))
+    return Evaluation(stack=stack_file.stack, resources=resources, outputs=outputs)
 
 
-def _discard(_: object) -> None:
-    """runpy returns the program's globals, which Pulumi would take for an awaitable program."""
+def run(
+    program: Callable[[], object], recorder: Recorder, *, project: str, stack: str, preview: bool
+) -> dict[str, Any]:
+    """Run a program against the recorder until nothing of it is outstanding; returns its outputs.
+
+    Raises what the program raises. What an earlier run left behind, even one that failed, is forgotten first.
+    """
+
+    def without_result() -> None:
+        program()  # Pulumi would take a returned value for an awaitable program
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        SETTINGS.outputs.clear()
+        set_root_resource(cast(pulumi.Resource, None))
+        set_mocks(_NoMocks(), project, stack, preview=preview, monitor=recorder)
+        loop.run_until_complete(run_pulumi_func(without_result))
+        return loop.run_until_complete(_outputs())
+    finally:
+        loop.close()
+        asyncio.set_event_loop(None)
 
 
 async def _outputs() -> dict[str, Any]:

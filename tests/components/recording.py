@@ -1,13 +1,9 @@
 """Mocks that keep every registration and answer as a finished deployment would."""
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
-from pulumi.runtime import mocks, set_mocks
-from pulumi.runtime.stack import run_pulumi_func
-
-from ops.evaluate import Recorder, Resource
+from ops.evaluate import Recorder, Resource, run
 
 
 class Deployed(Recorder):
@@ -33,32 +29,13 @@ class Deployed(Recorder):
 
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         self.registered_outputs[request.urn.split("::")[-1]] = dict(request.outputs)
-        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]  the SDK's mock is untyped
-
-
-class _Unused(mocks.Mocks):
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
-        raise AssertionError("the recorder answers")
-
-    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]] | None]:
-        raise AssertionError(f"unexpected call of {args.token}")
+        return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
 def deploy(program: Callable[[], object]) -> Deployed:
     """Run a program to its end, as `pulumi up` does once everything is made."""
     recorder = Deployed()
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        set_mocks(_Unused(), "dynamo-gpt-oss", "test", preview=False, monitor=recorder)
-
-        def run() -> None:
-            program()
-
-        loop.run_until_complete(run_pulumi_func(run))
-    finally:
-        loop.close()
-        asyncio.set_event_loop(None)
+    run(program, recorder, project="dynamo-gpt-oss", stack="test", preview=False)
     return recorder
 
 

@@ -155,6 +155,20 @@ def test_a_stuck_finalizer_is_named_and_not_cleared(state: Path) -> None:
     cluster.kubectl("patch", *target, f"--patch={freed}", state=state)
 
 
+def test_retained_weights_outlive_the_stack_and_are_downloaded_once(state: Path) -> None:
+    keeping = dev(cache={"retain": True})
+    up(keeping, state)
+    claim = objects(state, "persistentvolumeclaims")[0]["metadata"]["uid"]
+    said: list[str] = []
+    deploy.down(keeping, said.append, state=state)
+    assert "keep persistentvolumeclaim/model-cache: cache.retain" in said
+    assert said[-1] == "embedded cluster: keeps running for what is left on it"
+    assert [obj["metadata"]["uid"] for obj in objects(state, "persistentvolumeclaims")] == [claim]
+    assert not objects(state, "dynamographdeployments")
+    up(dev(), state)
+    assert [obj["metadata"]["uid"] for obj in objects(state, "persistentvolumeclaims")] == [claim]
+
+
 def test_down_leaves_no_process_and_no_file(state: Path) -> None:
     said: list[str] = []
     deploy.down(dev(), said.append, state=state)
