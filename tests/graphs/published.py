@@ -338,7 +338,7 @@ SOURCES = (
                 "image": "nvcr.io/nvidia/ai-dynamo/tensorrtllm-gpt-oss:latest",
                 "file: cache_transceiver_config.backend": "ucx",
             },
-            "frontend": GUIDE_FRONTEND,
+            "frontend": {**GUIDE_FRONTEND, "clear_namespace": "dynamo"},
         },
     ),
     Published(

@@ -15,6 +15,7 @@ import yaml
 from ops.evaluate import evaluate
 from ops.stack_file import StackFile, stacks
 from ops.synth import Format, render, write_tree
+from targets.catalogue import TARGETS, Target
 from tests.golden_files import FOLDER, compare
 
 PROJECT = Path(__file__).parents[2]
@@ -66,6 +67,54 @@ def test_a_config_error_is_one_line_and_exit_code_1() -> None:
         f"error: --stack: 'no-such-stack' has no Pulumi.no-such-stack.yaml here; choose one of {', '.join(STACKS)}\n"
     )
     assert missing.stdout == ""
+
+
+def said(**values: Any) -> StackFile:
+    """A stack on a cluster that is there."""
+    given = {"cluster": {"kind": "existing"}, "platform": {"install": False}, **values}
+    config = {
+        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
+        for key, value in given.items()
+    }
+    return StackFile(project="dynamo-gpt-oss", stack="said", config=config, secret_keys=frozenset())
+
+
+@pytest.mark.usefixtures("offline")
+@pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
+def test_the_program_runs_for_every_target(target: Target) -> None:
+    version = {"graph": {"dynamoVersion": "1.3.1"}} if target.name == "trtllm-disagg-8k" else {}
+    evaluation = evaluate(PROJECT, said(target=target.name, **version))
+    (graph,) = (r for r in evaluation.resources if r.type.endswith(":DynamoGraphDeployment"))
+    assert graph.inputs["metadata"]["name"] == target.graph
+    assert evaluation.outputs["gpus"] == {
+        gpu: sum(w.replicas * w.gpus for w in target.workers) for gpu in target.gpus[:1]
+    }
+
+
+def test_several_graphs_share_a_cache_and_nothing_else() -> None:
+    further = [{"name": "second", "target": "vllm-agg-agentic-b200"}, {"name": "third"}]
+    evaluation = evaluate(PROJECT, said(target="trtllm-disagg-b200", pool={"nodes": 3}, graphs=further))
+    names = ["gpt-oss-disagg", "second", "third"]
+    graphs = {
+        r.inputs["metadata"]["name"]: r
+        for r in evaluation.resources
+        if r.type.endswith(":DynamoGraphDeployment")
+    }
+    assert sorted(graphs) == names
+    assert sorted(evaluation.outputs["endpoints"]) == names
+    assert evaluation.outputs["gpus"] == {"B200": 24}
+    maps = [
+        r.inputs["metadata"]["name"] for r in evaluation.resources if r.type == "kubernetes:core/v1:ConfigMap"
+    ]
+    assert {"gpt-oss-disagg-llm-config", "third-llm-config"} <= set(maps)
+    assert "second-llm-config" not in maps, "vLLM takes no engine file"
+    (job,) = (r for r in evaluation.resources if r.type.endswith(":Job") and r.name == "model-download")
+    env = job.inputs["spec"]["template"]["spec"]["containers"][0]["env"]
+    (models,) = (json.loads(entry["value"]) for entry in env if entry["name"] == "MODELS")
+    assert [each["model"] for each in models] == ["openai/gpt-oss-120b", "nvidia/gpt-oss-120b-Eagle3-v3"]
+    for name, graph in graphs.items():
+        others = [other for other in names if other != name]
+        assert not any(f'"{other}"' in json.dumps(graph.inputs) for other in others)
 
 
 def with_token(token: str) -> StackFile:
