@@ -40,7 +40,7 @@ class RoleKnobs(Strict):
     max_seq_len: int | None = Field(default=None, ge=1024, le=MODEL_CONTEXT)
     """Tokens of one sequence, prompt and answer together."""
     free_gpu_memory_fraction: float | None = Field(default=None, ge=0.1, le=0.95)
-    """Share of GPU memory for the KV cache; lower it to 0.8 or 0.7 when CUDA runs out of memory."""
+    """Share of GPU memory: of what loading leaves (TensorRT-LLM) or of all; lower it when CUDA runs out of memory."""
     chunked_prefill: bool | None = None
     """Whether long prompts are processed in pieces."""
     extra_args: tuple[str, ...] = ()
