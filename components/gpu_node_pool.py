@@ -124,15 +124,26 @@ class GpuNodePool(pulumi.ComponentResource):
             },
             labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu]},
             taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=attached, hooks=self._hooks()),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=attached,
+                hooks=self._upgrade_guard(),
+                ignore_changes=None if self._upgrades_now() else ["launch_template"],
+            ),
         )
 
-    def _hooks(self) -> pulumi.ResourceHookBinding | None:
+    def _upgrades_now(self) -> bool:
+        """A block has no spare instances to upgrade onto, so EKS upgrades its nodes only at size 0.
+
+        The provider upgrades before it scales: the way to 0 must leave the template alone, and the way back takes both.
+        """
+        return self._args.running or self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK
+
+    def _upgrade_guard(self) -> pulumi.ResourceHookBinding | None:
         if self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK:
             return None
-        return pulumi.ResourceHookBinding(
-            before_update=[pulumi.ResourceHook(f"{self._name}-upgrade", refuse_upgrade_of_running_nodes)]
-        )
+        hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse_upgrade_of_running_nodes)
+        return pulumi.ResourceHookBinding(before_update=[hook])
 
     def _checked_subnets(
         self, block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None
@@ -149,13 +160,13 @@ class GpuNodePool(pulumi.ComponentResource):
 
 
 def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs) -> None:
-    """A block has no spare instances to upgrade onto, so EKS upgrades its nodes only at size 0. Raises RunError."""
+    """Raise RunError for a change of the template under nodes that run."""
     old, new = change.old_inputs or {}, change.new_inputs or {}
     running = old["scalingConfig"]["desiredSize"]
     if running and old["launchTemplate"] != new["launchTemplate"]:
         raise pulumi.RunError(
             f"dynamo-gpt-oss:pool: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
-            "others; set pool.active to false and run `pulumi up`, then make the change, then set it to true"
+            "others; set pool.active to false and run `pulumi up`, then set it to true and run it again"
         )
 
 

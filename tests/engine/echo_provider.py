@@ -1,7 +1,7 @@
-"""An `aws` plugin for previews: every resource comes back as it was asked for, and nothing of AWS is reached.
+"""An `aws` plugin that only echoes: every resource comes back as it was asked for, and nothing of AWS is reached.
 
-It leaves ids, ARNs and endpoints truly unknown, as the real provider does before a first deployment. Whatever would
-have to happen for real is refused: methods that are not here answer with gRPC's `unimplemented`.
+A preview leaves ids, ARNs and endpoints truly unknown, as the real provider does before a first deployment; what is
+created gets an id and no other computed value, but for a launch template its version, which each change counts up.
 """
 
 import asyncio
@@ -12,9 +12,11 @@ import grpc.aio  # type: ignore[import-untyped]
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
+VERSION = "latestVersion"
+
 
 class Echo(provider_pb2_grpc.ResourceProviderServicer):
-    """The parts of the provider protocol that a preview of new resources uses."""
+    """The parts of the provider protocol that previews and changes use."""
 
     def __init__(self, version: str) -> None:
         self._version = version
@@ -41,12 +43,30 @@ class Echo(provider_pb2_grpc.ResourceProviderServicer):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     async def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
-        if not request.preview:
-            await context.abort(grpc.StatusCode.FAILED_PRECONDITION, "this aws plugin only previews")
-        return provider_pb2.CreateResponse(properties=request.properties)
+        if request.preview:
+            return provider_pb2.CreateResponse(properties=request.properties)
+        return provider_pb2.CreateResponse(id=request.name, properties=_versioned(request.properties, 1))
+
+    async def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
+        different = request.old_inputs != request.news
+        changes = provider_pb2.DiffResponse.DIFF_SOME if different else provider_pb2.DiffResponse.DIFF_NONE
+        return provider_pb2.DiffResponse(changes=changes)
+
+    async def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if request.preview:
+            return provider_pb2.UpdateResponse(properties=request.news)
+        return provider_pb2.UpdateResponse(properties=_versioned(request.news, request.olds[VERSION] + 1))
+
+    async def Delete(self, request: Any, context: Any) -> Any:  # noqa: N802
+        return Empty()
 
     async def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
         return provider_pb2.InvokeResponse()
+
+
+def _versioned(properties: Any, version: float) -> Any:
+    properties[VERSION] = version
+    return properties
 
 
 async def serve(version: str) -> None:

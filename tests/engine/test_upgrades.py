@@ -1,0 +1,67 @@
+"""The real engine and the hook that keeps running nodes of a Capacity Block from being upgraded.
+
+Simulated: the aws plugin echoes what it is asked for (echo_provider.py).
+"""
+
+from collections.abc import Mapping
+
+import pulumi
+import pulumi_aws as aws
+import pytest
+from pulumi import automation
+
+from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from targets.capacity import CapacityKnobs
+from targets.hardware import INSTANCE_TYPES
+from tests.engine.conftest import Engine
+
+pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
+BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
+
+
+def declare(*, running: bool, tags: Mapping[str, str]) -> None:
+    provider = aws.Provider("aws", region="us-east-2")
+    GpuNodePool(
+        "gpu-nodes",
+        GpuNodePoolArgs(
+            cluster_name="there",
+            vpc_id="vpc-0123456789abcdef0",
+            cluster_security_group_id="sg-0123456789abcdef0",
+            subnets={"us-east-2a": "subnet-0123456789abcdef0"},
+            instance=INSTANCE_TYPES["p6-b200.48xlarge"],
+            nodes=2,
+            running=running,
+            capacity=CapacityKnobs.model_validate(BLOCK),
+            tags=tags,
+        ),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+
+
+def node_group(stack: automation.Stack) -> tuple[str, float]:
+    """Version of the launch template, and size."""
+    resources = (stack.export_stack().deployment or {})["resources"]
+    (inputs,) = [each["inputs"] for each in resources if each["type"] == "aws:eks/nodeGroup:NodeGroup"]
+    return inputs["launchTemplate"]["version"], inputs["scalingConfig"]["desiredSize"]
+
+
+def test_a_template_change_waits_until_the_pool_has_no_nodes(engine: Engine) -> None:
+    stack = automation.create_or_select_stack(
+        "upgrades",
+        project_name="pools",
+        program=lambda: None,
+        opts=automation.LocalWorkspaceOptions(env_vars=engine.environment),
+    )
+
+    def up(*, running: bool, tags: Mapping[str, str]) -> tuple[str, float]:
+        stack.up(program=lambda: declare(running=running, tags=tags))
+        return node_group(stack)
+
+    old, new = {"owner": "one"}, {"owner": "another"}
+    assert up(running=True, tags=old) == ("1", 2)
+    with pytest.raises(automation.CommandError, match=r"set pool\.active to false and run"):
+        up(running=True, tags=new)
+    assert node_group(stack) == ("1", 2)
+    assert up(running=False, tags=new) == ("1", 0)
+    assert up(running=True, tags=new) == ("2", 2)
+    stack.destroy()
