@@ -65,7 +65,7 @@ class Account:
 
     def groups(self, *ids: str) -> None:
         """moto's own error for a security group that is not there."""
-        self.call("ec2", "DescribeSecurityGroups", GroupIds=list(ids))
+        self.call("ec2", "DescribeSecurityGroups", GroupIds=sorted(set(ids)))
 
     def role(self, arn: str, service: str) -> None:
         """The role must be there and trust the service."""
@@ -304,6 +304,17 @@ def _no_attachment(account: Account, _: str, state: dict[str, Any]) -> None:
     account.call("iam", "DetachRolePolicy", RoleName=state["role"], PolicyArn=state["policyArn"])
 
 
+def _role_policy(account: Account, name: str, given: dict[str, Any]) -> Made:
+    account.call(
+        "iam", "PutRolePolicy", RoleName=given["role"], PolicyName=name, PolicyDocument=given["policy"]
+    )
+    return f"{given['role']}:{name}", {"name": name}
+
+
+def _no_role_policy(account: Account, _: str, state: dict[str, Any]) -> None:
+    account.call("iam", "DeleteRolePolicy", RoleName=state["role"], PolicyName=state["name"])
+
+
 def _key(account: Account, _: str, given: dict[str, Any]) -> Made:
     made = account.call("kms", "CreateKey", Description=given["description"])["KeyMetadata"]
     assert given["enableKeyRotation"] is True
@@ -429,6 +440,17 @@ def _addon(account: Account, _: str, given: dict[str, Any]) -> Made:
     return made, {}
 
 
+def _pod_identity(account: Account, _: str, given: dict[str, Any]) -> Made:
+    account.cluster(given["clusterName"])
+    account.role(given["roleArn"], "pods.eks.amazonaws.com")
+    inline = account.call("iam", "ListRolePolicies", RoleName=given["roleArn"].rpartition("/")[2])
+    assert inline["PolicyNames"], "an identity without a right"
+    botocheck.check("eks", "CreatePodIdentityAssociation", dict(given))
+    made = f"{given['clusterName']}:{given['namespace']}/{given['serviceAccount']}"
+    account.keep("pod-identity", made)
+    return made, {}
+
+
 def _access_entry(account: Account, _: str, given: dict[str, Any]) -> Made:
     account.cluster(given["clusterName"])
     botocheck.check("eks", "CreateAccessEntry", dict(given))
@@ -456,6 +478,28 @@ def _file_system(account: Account, name: str, given: dict[str, Any]) -> Made:
 def _mount_target(account: Account, _: str, given: dict[str, Any]) -> Made:
     account.groups(*given["securityGroups"])
     return account.call("efs", "CreateMountTarget", **pascal(given))["MountTargetId"], {}
+
+
+def _lustre(account: Account, _: str, given: dict[str, Any]) -> Made:
+    account.subnets(given["subnetIds"])
+    account.groups(*given["securityGroupIds"])
+    made = account.call(
+        "fsx",
+        "CreateFileSystem",
+        FileSystemType="LUSTRE",
+        FileSystemTypeVersion=given["fileSystemTypeVersion"],
+        StorageCapacity=int(given["storageCapacity"]),
+        StorageType=given["storageType"],
+        SubnetIds=[given["subnetIds"]],
+        SecurityGroupIds=given["securityGroupIds"],
+        LustreConfiguration={
+            "DeploymentType": given["deploymentType"],
+            "PerUnitStorageThroughput": int(given["perUnitStorageThroughput"]),
+            "DataCompressionType": given["dataCompressionType"],
+        },
+    )["FileSystem"]
+    system = made["FileSystemId"]
+    return system, {"dnsName": f"{system}.fsx.{account.region}.amazonaws.com", "mountName": "abcdefgh"}
 
 
 def _delete(service: str, operation: str, key: str) -> Callable[[Account, str, dict[str, Any]], None]:
@@ -502,6 +546,7 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:ec2/placementGroup:PlacementGroup": Adapter(_placement_group, _drop("placement-group"), BOTOCORE),
     "aws:iam/role:Role": Adapter(_role, _delete("iam", "DeleteRole", "RoleName")),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Adapter(_attachment, _no_attachment),
+    "aws:iam/rolePolicy:RolePolicy": Adapter(_role_policy, _no_role_policy),
     "aws:kms/key:Key": Adapter(_key, _no_key),
     "aws:cloudwatch/logGroup:LogGroup": Adapter(
         _log_group, _delete("logs", "DeleteLogGroup", "logGroupName")
@@ -509,9 +554,15 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:eks/cluster:Cluster": Adapter(_cluster, _no_cluster),
     "aws:eks/nodeGroup:NodeGroup": Adapter(_node_group, _no_node_group),
     "aws:eks/addon:Addon": Adapter(_addon, _drop("addon"), BOTOCORE),
+    "aws:eks/podIdentityAssociation:PodIdentityAssociation": Adapter(
+        _pod_identity, _drop("pod-identity"), BOTOCORE
+    ),
     "aws:eks/accessEntry:AccessEntry": Adapter(_access_entry, _drop("access-entry"), BOTOCORE),
     "aws:eks/accessPolicyAssociation:AccessPolicyAssociation": Adapter(
         _access_policy, _drop("access-policy"), BOTOCORE
+    ),
+    "aws:fsx/lustreFileSystem:LustreFileSystem": Adapter(
+        _lustre, _delete("fsx", "DeleteFileSystem", "FileSystemId")
     ),
     "aws:efs/fileSystem:FileSystem": Adapter(
         _file_system, _delete("efs", "DeleteFileSystem", "FileSystemId")
@@ -585,6 +636,7 @@ def snapshot(account: Account) -> dict[str, list[str]]:
         "role": listed("iam", "ListRoles", "Roles", "RoleName"),
         "key": [key for key, state in states.items() if state != "PendingDeletion"],
         "log group": listed("logs", "DescribeLogGroups", "logGroups", "logGroupName"),
+        "lustre": listed("fsx", "DescribeFileSystems", "FileSystems", "FileSystemId"),
         "file system": listed("efs", "DescribeFileSystems", "FileSystems", "FileSystemId"),
         "beside moto": [json.dumps(key) for key in sorted(account.beside)],
     }

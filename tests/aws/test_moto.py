@@ -42,7 +42,7 @@ def test_prod_comes_up_on_moto_and_leaves_nothing_but_what_it_retains() -> None:
 
 
 def test_everything_else_that_a_cluster_can_have() -> None:
-    """Access entries, a public endpoint for named ranges, several nodes in a placement group, tags."""
+    """Access entries, a public endpoint for named ranges, several nodes in a placement group, Lustre, an end."""
     config = {
         "target": "trtllm-disagg-b200",
         "cluster": {
@@ -53,6 +53,7 @@ def test_everything_else_that_a_cluster_can_have() -> None:
             "admins": ["arn:aws:iam::123456789012:role/ml-platform"],
         },
         "pool": {"nodes": 2, "zones": ["us-east-2b"]},
+        "cache": {"kind": "fsx", "size": "1200Gi"},
         "tags": {"ttl": "72h"},
     }
     with moto_account("us-east-2") as account:
@@ -62,7 +63,7 @@ def test_everything_else_that_a_cluster_can_have() -> None:
         assert zones == {"us-east-2a", "us-east-2c"}
         assert _cluster(deployment)["publicAccessCidrs"] == ["203.0.113.0/24"]
         kept = {kind for kind, _ in account.beside}
-        assert kept == {"addon", "access-entry", "access-policy", "placement-group"}
+        assert kept == {"addon", "access-entry", "access-policy", "placement-group", "pod-identity"}
         pool = deployment.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
         (subnet,) = account.subnets(*pool["subnetIds"])
         assert subnet["AvailabilityZone"] == "us-east-2b", "the pool's zone is guaranteed a subnet"
