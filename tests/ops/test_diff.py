@@ -19,6 +19,8 @@ DEV: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
     "cluster": {"kind": "existing"},
     "platform": {"install": False},
+    # With it a changed graph is verified anew, which is a second change.
+    "verify": "off",
 }
 
 
@@ -86,6 +88,23 @@ def test_one_batch_size_is_one_field_of_one_stack(repository: Repository) -> Non
     )
     assert done.returncode == 2
     assert repository.git("worktree", "list").count("\n") == 0
+
+
+def test_a_changed_graph_is_verified_anew(repository: Repository) -> None:
+    repository.git("checkout", "--quiet", "batch")
+    verified = {key: value for key, value in DEV.items() if key != "verify"}
+    repository.stack("dev", verified)
+    repository.git("commit", "--quiet", "--all", "--message", "verified")
+    repository.stack("dev", verified | {"graph": {"decode": {"maxBatchSize": 64}}})
+    done = repository.diff("HEAD")
+    repository.git("checkout", "--quiet", "--force", "batch")
+    signs = [
+        line.split()[:2] for line in done.stdout.splitlines() if line.startswith("    ") and line[4] != " "
+    ]
+    assert signs == [
+        ["±", "kubernetes:batch/v1:Job"],
+        ["~", "kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment"],
+    ]
 
 
 def test_nothing_changed_ends_with_0(repository: Repository) -> None:
