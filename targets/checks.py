@@ -193,7 +193,15 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             f"{plan.key}: {plan.name} needs {plan.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
             f"({plan.pool}); lower tensorParallel or replicas, or raise pool.nodes"
         )
-    if plan.transport == "node" and plan.target.disaggregated and plan.gpus > node:
+    if plan.transport != "node" or not plan.target.disaggregated:
+        return
+    for planned in plan.workers:
+        if planned.nodes > 1 and planned.gpus:
+            yield (
+                f"{plan.key}.transport: 'node' keeps all workers on one node, but {_one(planned.role)} spans "
+                f"{planned.nodes}; choose efa"
+            )
+    if plan.gpus > node:
         yield (
             f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {plan.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose efa"

@@ -121,8 +121,9 @@ def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph"
             )
     workers = tuple(_worker(worker, getattr(knobs, worker.role.value)) for worker in target.workers)
     version = Version.parse(knobs.dynamo_version or target.dynamo_version)
-    fits_one_node = sum(worker.gpus for worker in workers) <= pool.instance.gpus
-    transport = knobs.transport or ("node" if fits_one_node else "efa")
+    whole = all(worker.nodes == 1 for worker in workers)
+    fits_one_node = whole and sum(worker.gpus for worker in workers) <= pool.instance.gpus
+    transport = knobs.transport or ("node" if fits_one_node or not target.gpus else "efa")
     return GraphPlan(
         key=key,
         name=knobs.name or target.graph,

@@ -110,6 +110,10 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 12 GPUs and "
         "p6-b200.48xlarge has 8; choose efa",
     ),
+    "one node for a worker that spans two": (
+        plan(LONG, B200, 2, decode={"nodes": 2}, transport="node"),
+        "graph.transport: 'node' keeps all workers on one node, but one decode worker spans 2; choose efa",
+    ),
     "experts that do not divide": (
         plan(LONG, B200, decode={"expertParallel": 8}),
         "graph.decode.expertParallel: 8 does not divide tensorParallel 4; experts are spread over the "
