@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import tarfile
 import tempfile
 import time
@@ -30,8 +31,6 @@ from targets.catalogue import MODEL_ID, Role
 
 _READY_SECONDS = 120
 _POLL_SECONDS = 3.0
-_PULUMI_SECONDS = 600
-"""For a Pulumi engine that was interrupted to finish what it has begun with a cloud."""
 
 
 class BenchmarkError(OpsError):
@@ -53,9 +52,20 @@ class _Deployed:
     def clean(self) -> None:
         """Nothing of the measuring stays."""
 
+    def interrupt(self, number: int) -> bool:
+        """Let a Pulumi engine end what it has begun with a cloud: killed, it would leave that and a lock behind."""
+        engines = [child for child in psutil.Process().children() if child.name() == "pulumi"]
+        if engines:
+            self._report("waiting for Pulumi to end what it has begun")
+        if number == signal.SIGINT and sys.stdin is not None and sys.stdin.isatty():
+            return bool(engines)  # the terminal has told them too, and a second time means at once
+        for engine in engines:
+            with suppress(psutil.NoSuchProcess):
+                engine.send_signal(signal.SIGINT)
+        return bool(engines)
+
     def down(self) -> None:
         """Take the whole stack down."""
-        _interrupt_pulumi(self._report)
         deploy.down(self._stack, self._report, state=self._state)
 
     def _check(self, url: str, wait: float) -> None:
@@ -79,6 +89,11 @@ class EmbeddedSite(_Deployed):
             return False
         graph = ("dynamographdeployment", self._plan.name, f"--namespace={self._stack.namespace}")
         return bool(cluster.kubectl("get", *graph, "--ignore-not-found", "--output=name", state=self._state))
+
+    def end_graphs(self) -> None:
+        """Delete every graph of its namespace, also one that a deployment made and was killed before it wrote so."""
+        if cluster.is_running(self._state):
+            cluster.kubectl(*_all_graphs(self._stack), state=self._state)
 
     def verify(self) -> None:
         """See that it answers."""
@@ -117,6 +132,10 @@ class ClusterSite(_Deployed):
         """Whether Pulumi has resources of it."""
         deployed = automation.select(PROJECT, self.stack, embedded=False).export_stack().deployment or {}
         return bool(deployed.get("resources"))
+
+    def end_graphs(self) -> None:
+        """Delete every graph of its namespace, also one that a deployment made and was killed before it wrote so."""
+        self._kubectl(*_all_graphs(self._stack))
 
     def verify(self) -> None:
         """See that it answers, through a port-forward."""
@@ -181,6 +200,11 @@ class ClusterSite(_Deployed):
 def site(stack: Stack, report: Report, *, state: Path = STATE) -> EmbeddedSite | ClusterSite:
     """Where the stack is measured."""
     return EmbeddedSite(stack, report, state) if stack.embedded else ClusterSite(stack, report, state)
+
+
+def _all_graphs(stack: Stack) -> list[str]:
+    where = [f"--namespace={stack.namespace}", "--all", "--ignore-not-found"]
+    return ["delete", "dynamographdeployments", *where, "--cascade=background", "--timeout=120s"]
 
 
 def job_spec(stack: Stack, points: Sequence[Point]) -> JobSpec:
@@ -271,17 +295,3 @@ def _run(command: Sequence[str], stdin: str = "") -> bytes:
     if result.returncode:
         raise BenchmarkError(f"kubectl failed: {result.stderr.decode(errors='replace').strip()}")
     return result.stdout
-
-
-def _interrupt_pulumi(report: Report) -> None:
-    """End a Pulumi engine that an ended `up` left at work: its stack is locked until it is done."""
-    engines = [child for child in psutil.Process().children(recursive=True) if child.name() == "pulumi"]
-    if not engines:
-        return
-    report("waiting for Pulumi to end what it has begun")
-    for engine in engines:
-        with suppress(psutil.NoSuchProcess):
-            engine.send_signal(signal.SIGINT)
-    _, left = psutil.wait_procs(engines, timeout=_PULUMI_SECONDS)
-    for engine in left:
-        engine.kill()

@@ -26,30 +26,47 @@ class Ended(BaseException):
 class Guard:
     """Turns signals and the time limit into `Ended` while work is done, and into a notice afterwards.
 
-    For a process's main thread. seconds: for the work; the teardown has limits of its own.
+    For a process's main thread. seconds: for the work; the teardown has limits of its own. interrupt: is asked first,
+    and answers whether it could tell the work to end by itself; then `Ended` waits until it has.
     """
 
-    def __init__(self, seconds: float, report: Report) -> None:
-        self._seconds, self._report = seconds, report
+    def __init__(self, seconds: float, report: Report, interrupt: Callable[[int], bool]) -> None:
+        self._seconds, self._report, self._interrupt = seconds, report, interrupt
         self._ending = False
+        self._ended: Ended | None = None
 
-    def run(self, work: Callable[[], None], teardown: Callable[[], None]) -> None:
-        """Do the work, then the teardown whatever happened. Raises what the work raised, Ended if it was ended."""
+    def run(self, work: Callable[[], None], teardown: Callable[[BaseException | None], None]) -> None:
+        """Do the work, then the teardown whatever happened; it is told what the work raised, which is raised again."""
         before = {number: signal.signal(number, self._told) for number in _CODES}
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
+        raised: BaseException | None = None
         try:
             try:
-                work()
+                self._work(work)
+            except BaseException as error:
+                raised = error
+                raise
             finally:
                 # A signal that comes before this line has set it itself.
                 self._ending = True
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
             try:
-                teardown()
+                teardown(raised)
             finally:
                 for number, handler in before.items():
                     signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Raise what was put off until a part of the work had ended by itself."""
+        if self._ended is not None:
+            raise self._ended
+
+    def _work(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        finally:
+            self.check()
 
     def _told(self, number: int, _: FrameType | None) -> None:
         name = signal.Signals(number).name
@@ -58,7 +75,8 @@ class Guard:
             return
         self._ending = True
         over = number == signal.SIGALRM
-        raise Ended(
-            f"the time limit of {self._seconds:.0f} s is over" if over else f"ended by {name}",
-            _CODES[signal.Signals(number)],
-        )
+        reason = f"the time limit of {self._seconds:.0f} s is over" if over else f"ended by {name}"
+        ended = Ended(reason, _CODES[signal.Signals(number)])
+        if not self._interrupt(number):
+            raise ended
+        self._ended = ended

@@ -12,7 +12,7 @@ from bench.run import RAW, Run
 from graphs.benchmark import Point
 from ops import lease
 from ops.apply import Report
-from ops.guard import Ended, Guard
+from ops.guard import Guard
 
 TEARDOWN_SECONDS = 1800
 """What a teardown may take until the lease counts as broken."""
@@ -38,6 +38,9 @@ class Site(Protocol):
 
     def clean(self) -> None:
         """Remove what the measuring itself left on the cluster."""
+
+    def interrupt(self, number: int) -> bool:
+        """Pass a signal on to what deploys; whether there is something that ends by itself now."""
 
     def down(self) -> None:
         """Take the whole stack down."""
@@ -65,24 +68,20 @@ def drive(
         if teardown
         else None
     )
-    problem = ""
+    guard = Guard(seconds, report, site.interrupt)
 
     def work() -> None:
-        nonlocal problem
-        try:
-            report("up")
-            site.up()
-            report("verify")
-            site.verify()
-            report(f"benchmark: {len(points)} points")
-            site.measure(points, folder / RAW)
-        except (Exception, Ended) as error:
-            problem = str(error)
-            raise
+        report("up")
+        site.up()
+        guard.check()
+        report("verify")
+        site.verify()
+        report(f"benchmark: {len(points)} points")
+        site.measure(points, folder / RAW)
 
-    def end() -> None:
+    def end(error: BaseException | None) -> None:
         try:
-            replace(run, ended=now(), problem=problem).write(folder)
+            replace(run, ended=now(), problem="" if error is None else str(error)).write(folder)
             for path in reports.write(results.load(folder)):
                 report(f"wrote {path}")
         finally:
@@ -93,7 +92,7 @@ def drive(
                 site.down()
                 held.release()
 
-    Guard(seconds, report).run(work, end)
+    guard.run(work, end)
     return results.load(folder)
 
 

@@ -10,10 +10,12 @@ from datetime import UTC, datetime, timedelta
 
 from pulumi import automation as pulumi_automation
 
-from embedded.paths import PROJECT
+from embedded.cluster import ClusterError
+from embedded.paths import PROJECT, STATE
 from graphs.time_to_live import seconds
 from ops import automation, deploy
 from ops.apply import Report
+from ops.benchmark_sites import site
 from ops.errors import OpsError
 from ops.lease import Lease, leases
 from ops.stack_file import stacks
@@ -27,10 +29,18 @@ class ReapError(OpsError):
 
 
 def down(stack: str, embedded: bool, report: Report) -> None:
-    """Take a stack down whose verb was killed: a lock that it left is broken first. Raises as deploy.down does."""
+    """Take a stack down whose verb was killed. Raises as deploy.down does.
+
+    A lock that it left is broken first, and its graphs end: Pulumi may have been killed before it knew of them, and
+    while their pods run, the claims that they mount cannot go.
+    """
     found = deploy.find(stack, embedded=embedded)
-    if automation.available() and not found.embedded:
-        automation.select(PROJECT, stack, embedded=False).cancel()
+    if automation.available() and (not found.embedded or (STATE / "pulumi").exists()):
+        automation.select(PROJECT, stack, embedded=found.embedded).cancel()
+    try:
+        site(found, report).end_graphs()
+    except (OpsError, ClusterError) as error:
+        report(f"no graphs were ended: {error}")  # the cluster may not be there yet, or no more
     deploy.down(found, report)
 
 

@@ -48,11 +48,23 @@ class Pretended:
         (self._folder / "measuring").touch()
         if self._way == "failure":
             raise OpsError("AIPerf ended with code 1")
+        if self._way == "engine":
+            while not (self._folder / "interrupted").exists():
+                time.sleep(0.01)
+            (self._folder / "finished").touch()
+            raise OpsError("update canceled")
         while self._way != "success":
             time.sleep(60)
 
     def clean(self) -> None:
         (self._folder / "cleaned").touch()
+
+    def interrupt(self, number: int) -> bool:
+        """As Pulumi's engine: told to end, it ends what it has begun first."""
+        if self._way != "engine":
+            return False
+        (self._folder / "interrupted").touch()
+        return True
 
     def down(self) -> None:
         (self._folder / "going down").touch()

@@ -147,6 +147,18 @@ def test_a_second_ctrl_c_does_not_stop_the_teardown(drive: Callable[[str], Drive
     assert driver.nothing_left()
 
 
+def test_an_engine_that_deploys_may_end_what_it_has_begun(drive: Callable[[str], Driver]) -> None:
+    driver = drive("engine")
+    driver.until_there("measuring")
+    driver.process.send_signal(signal.SIGTERM)
+    code, said = driver.ended()
+    assert code == 143
+    assert said.endswith("error: ended by SIGTERM\n")
+    assert (driver.folder / "finished").exists()
+    assert driver.nothing_left()
+    assert driver.problem() == "ended by SIGTERM"
+
+
 def test_kill_9_is_repaired_by_reap(drive: Callable[[str], Driver], monkeypatch: pytest.MonkeyPatch) -> None:
     driver = drive("hang")
     pid = driver.until_there("measuring")
