@@ -61,7 +61,7 @@ class InferenceGraph(pulumi.ComponentResource):
 
     @staticmethod
     def _compute_domain(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-        if not args.plan.target.needs_compute_domain:
+        if not args.plan.needs_compute_domain:
             return []
         manifest = compute_domain(args.plan, args.namespace)
         return [

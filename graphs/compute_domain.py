@@ -18,13 +18,18 @@ def claim_template(graph: str) -> str:
 
 
 def compute_domain(plan: GraphPlan, namespace: str) -> dict[str, Any]:
-    """The ComputeDomain of a graph, over as many nodes as its largest worker spans."""
+    """The ComputeDomain of a graph, over the nodes of its worker.
+
+    0 lets the domain follow its pods (driver 25.8.0 and later): how many nodes several workers share is the
+    scheduler's choice.
+    """
+    (nodes,) = {w.nodes for w in plan.workers} if not plan.target.disaggregated else {0}
     return {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "ComputeDomain",
         "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
-            "numNodes": max(planned.nodes for planned in plan.workers),
+            "numNodes": nodes,
             "channel": {"resourceClaimTemplate": {"name": claim_template(plan.name)}},
         },
     }

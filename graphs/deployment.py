@@ -115,7 +115,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
         mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
         annotations[f"{LABEL_PREFIX}/engine-files"] = _digest(command.files)
-    claims = (compute_domain.CLAIM,) if plan.target.needs_compute_domain else ()
+    claims = (compute_domain.CLAIM,) if plan.needs_compute_domain else ()
     per_node = worker.gpus // planned.nodes
     return Component(
         name=component_name(plan.target.engine, planned),

@@ -18,6 +18,8 @@ _KV_EVENTS_FLAG_SINCE = Version(1, 3)
 _POSTPROCESS_WORKERS_UNTIL = Version(1, 6)
 """From 1.6 the worker strips `num_postprocess_workers` from the engine file with a warning."""
 
+_EFA_BACKEND = "NIXL"
+"""NIXL over UCX's SRD transport: what Dynamo's guide to KV cache transfer tested and recommends on EFA."""
 _UPPER_CASE_SINCE = Version(1, 0)
 """The TensorRT-LLM of 0.4 spells the transceiver's backend `ucx`, later ones `UCX`; each takes only its own."""
 
@@ -42,7 +44,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         module="dynamo.trtllm",
         args=(*args, *planned.extra_args),
         env={**plan.target.env, **(EFA_ENV if plan.uses_efa else {})},
-        files={file_name: _engine_file(plan.version, worker, in_file)},
+        files={file_name: _engine_file(plan.version, worker, in_file, efa=plan.uses_efa)},
     )
 
 
@@ -70,14 +72,15 @@ def _settings(worker: Worker) -> list[tuple[str, object]]:
     ]
 
 
-def _engine_file(version: Version, worker: Worker, in_file: bool) -> dict[str, Any]:
+def _engine_file(version: Version, worker: Worker, in_file: bool, *, efa: bool) -> dict[str, Any]:
     content = copy.deepcopy(dict(worker.engine_file))
     if version >= _POSTPROCESS_WORKERS_UNTIL:
         content.pop("num_postprocess_workers", None)
-    if version < _UPPER_CASE_SINCE and "cache_transceiver_config" in content:
-        content["cache_transceiver_config"]["backend"] = content["cache_transceiver_config"][
-            "backend"
-        ].lower()
+    transceiver = content.get("cache_transceiver_config", {})
+    if efa:
+        transceiver["backend"] = _EFA_BACKEND
+    elif version < _UPPER_CASE_SINCE and transceiver:
+        transceiver["backend"] = transceiver["backend"].lower()
     if worker.cuda_graph_batch is not None:
         content.setdefault("cuda_graph_config", {})["max_batch_size"] = worker.cuda_graph_batch
     if worker.chunked_prefill is not None:

@@ -4,6 +4,7 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.vllm`)
 """
 
 import json
+from collections.abc import Sequence
 
 from graphs.command import EFA_ENV, Command, cached, disaggregation_mode, flags, parsers
 from graphs.names import MODEL_PATH
@@ -41,7 +42,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--no-enable-chunked-prefill", worker.chunked_prefill is False),
             ("--speculative-config", _speculation(plan)),
             *parsers(plan.version),
-            *_disaggregation(plan, worker.role),
+            *_disaggregation(plan, worker.role, worker.arguments),
             *_kv_events(plan, worker.role),
         ]
     )
@@ -65,13 +66,19 @@ def _speculation(plan: GraphPlan) -> str | None:
     return _json(draft | {"num_speculative_tokens": plan.target.speculative_tokens})
 
 
-def _disaggregation(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
+def _disaggregation(plan: GraphPlan, role: Role, arguments: Sequence[str]) -> list[tuple[str, object]]:
+    """How KV cache travels. NVLink does not reach from pod to pod: without EFA it goes through host memory.
+
+    vLLM then stages it there itself, unless the recipe keeps the hybrid cache manager, not known to work with that.
+    """
     if role is Role.WORKER:
         return []
     if plan.version < _MODE_SINCE:
         return [("--is-prefill-worker", role is Role.PREFILL)]
     kv_role = _KV_ROLE[role] if plan.version >= _ROLES_SINCE else "kv_both"
     connector: dict[str, object] = {"kv_connector": "NixlConnector", "kv_role": kv_role}
+    if not plan.uses_efa and "--no-disable-hybrid-kv-cache-manager" not in arguments:
+        connector["kv_buffer_device"] = "cpu"
     if plan.uses_efa:
         connector["kv_connector_extra_config"] = {"backends": ["LIBFABRIC"]}
     return [

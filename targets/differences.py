@@ -47,9 +47,11 @@ DIFFERENCES = (
     Difference(
         items=("--is-prefill-worker", "--disaggregation-mode", "--kv-transfer-config"),
         targets=("vllm-disagg-h100",),
-        ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0",
+        ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0; its buffers "
+        "in host memory unless over EFA",
         reason="From 1.0 on `--is-prefill-worker` is refused without a connector, and from 1.4 altogether; decode "
-        "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says.",
+        "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says. NVLink does not "
+        "reach from pod to pod.",
     ),
     Difference(
         items=("--kv-transfer-config",),
@@ -177,8 +179,8 @@ DIFFERENCES = (
         targets=("trtllm-disagg-b200",),
         ours="left out",
         reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only for EFA, and limits "
-        "are the node's. Workers are pods of their own: without a common IPC namespace UCX may copy KV cache through "
-        "host memory, so measure the transfer.",
+        "are the node's. Workers are pods of their own, between which NVLink does not reach: on one node KV cache goes "
+        "through host memory, over EFA (`graph.transport: efa`) it need not.",
     ),
     Difference(
         items=("clear_namespace",),

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, Engine, Role, Target, Worker
-from targets.hardware import InstanceType
+from targets.hardware import Gpu, InstanceType
 from targets.knobs import GraphKnobs, ImageKnobs, RoleKnobs
 from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
 
@@ -98,6 +98,11 @@ class GraphPlan:
     def uses_efa(self) -> bool:
         """Whether KV cache travels between nodes; aggregated workers hand none over."""
         return self.transport == "efa" and self.target.disaggregated
+
+    @property
+    def needs_compute_domain(self) -> bool:
+        """Whether workers want a channel of a ComputeDomain; on GB200 NCCL fails to load a model without one."""
+        return self.target.needs_compute_domain or self.pool.instance.gpu is Gpu.GB200
 
     @property
     def weights(self) -> tuple[Weights, ...]:

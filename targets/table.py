@@ -28,6 +28,14 @@ A graph's command lines, images and API version follow `graph.dynamoVersion`. Su
 {", ".join(LATEST_PATCH.values())} and the other patches of these lines. Graphs are written in \
 `{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3.
 """
+_TRANSPORT = """\
+## How KV cache travels
+
+Prefill and decode workers are pods of their own, between which NVLink does not reach. With `graph.transport: node`, the
+default where all workers fit one node, KV cache goes through host memory; with `efa` it goes over the nodes' EFA
+devices, also on one node. Sources that run both workers in one container have NVLink between them: measure.
+On GB200 every graph gets a ComputeDomain, without which NCCL fails while the model loads.
+"""
 _AGENTIC_NOTES = f"""\
 ## Limits of the agentic targets
 
@@ -68,6 +76,7 @@ def document() -> str:
         _INTRODUCTION,
         _overview(),
         *(_target(target) for target in TARGETS.values()),
+        _TRANSPORT,
         _AGENTIC_NOTES,
         _RELEASES,
         _KNOBS + "\n" + _knob_tables(),

@@ -1,10 +1,12 @@
 """What every graph has, whatever its target, release and knobs."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from stacks.settings import parse
 from targets.catalogue import TARGETS
@@ -176,3 +178,43 @@ def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
         for service, _, main in components(manifest).values():
             assert main["image"] == written
             assert service.get("runtimeVersionOverride") == image.get("runtimeVersion")
+
+
+@pytest.mark.parametrize(
+    ("target", "transport", "connector"),
+    [
+        ("vllm-disagg-h100", "node", {"kv_buffer_device": "cpu"}),
+        ("vllm-disagg-h100", "efa", {"kv_connector_extra_config": {"backends": ["LIBFABRIC"]}}),
+        # The recipe keeps the hybrid cache manager: its buffers stay on the GPU.
+        ("vllm-disagg-agentic-b200", "node", {}),
+    ],
+)
+def test_vllm_s_connector_fits_the_transport(target: str, transport: str, connector: dict[str, Any]) -> None:
+    graph = plan(target, pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"})
+    parts = components(graph_deployment(graph, "dynamo"))
+    for name, role in (("VllmPrefillWorker", "kv_producer"), ("VllmDecodeWorker", "kv_consumer")):
+        args = parts[name][2]["args"]
+        said = json.loads(args[args.index("--kv-transfer-config") + 1])
+        assert said == {"kv_connector": "NixlConnector", "kv_role": role, **connector}
+
+
+@pytest.mark.parametrize(("transport", "backend"), [("node", "UCX"), ("efa", "NIXL")])
+def test_tensorrt_llm_s_transceiver_fits_the_transport(transport: str, backend: str) -> None:
+    graph = plan(
+        "trtllm-disagg-b200", pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"}
+    )
+    assert all(f"backend: {backend}\n" in text for text in engine_files(graph).values())
+
+
+def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> None:
+    pool = {"instanceType": "p6e-gb200.36xlarge", "nodes": 2}
+    spread = plan("trtllm-disagg-8k", pool=pool, graph={"dynamoVersion": "1.3.1"})
+    domain = compute_domain(spread, "dynamo")
+    template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
+    assert domain["spec"]["numNodes"] == 0
+    for name, (_, pod, main) in components(graph_deployment(spread, "dynamo")).items():
+        claims = [claim["resourceClaimTemplateName"] for claim in pod.get("resourceClaims", ())]
+        assert claims == ([] if name == "Frontend" else [template])
+        assert ("claims" in main.get("resources", {})) is (name != "Frontend")
+    assert compute_domain(plan("trtllm-agg-gb200"), "dynamo")["spec"]["numNodes"] == 1
+    assert not plan("trtllm-disagg-8k").needs_compute_domain
