@@ -148,15 +148,22 @@ class GpuNodePool(pulumi.ComponentResource):
     def _checked_subnets(
         self, block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None
     ) -> pulumi.Output[list[str]]:
-        """The subnets in zones that have the type, once EC2 has confirmed what was asked for."""
+        """The subnets, once EC2 has confirmed what was asked for."""
+        args, subnets = self._args, pulumi.Output.from_input(dict(self._args.subnets))
+        if block is not None:
+            return pulumi.Output.all(block=block, subnets=subnets).apply(
+                lambda known: _in_block(args, **known)
+            )
+        if args.capacity.kind.prepaid:
+            return pulumi.Output.all(*args.subnets.values())
         offered = aws.ec2.get_instance_type_offerings_output(
-            filters=[{"name": "instance-type", "values": [self._args.instance.name]}],
+            filters=[{"name": "instance-type", "values": [args.instance.name]}],
             location_type="availability-zone",
             opts=pulumi.InvokeOutputOptions(parent=self),
         )
-        return pulumi.Output.all(
-            offered=offered, block=block, subnets=pulumi.Output.from_input(dict(self._args.subnets))
-        ).apply(lambda known: _confirmed(self._args, **known))
+        return pulumi.Output.all(offered=offered, subnets=subnets).apply(
+            lambda known: _where_offered(args, **known)
+        )
 
 
 def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs) -> None:
@@ -170,22 +177,26 @@ def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs) -> None:
         )
 
 
-def _confirmed(
-    args: GpuNodePoolArgs,
-    offered: aws.ec2.GetInstanceTypeOfferingsResult,
-    block: aws.ec2.GetCapacityBlockReservationResult | None,
-    subnets: Mapping[str, str],
+def _where_offered(
+    args: GpuNodePoolArgs, offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
 ) -> list[str]:
-    # Answers are None where nobody was asked: a synth evaluates the program without an AWS account.
-    zones = list(subnets) if offered.locations is None else [z for z in subnets if z in offered.locations]
+    # None where nobody was asked: a synth evaluates the program without an AWS account.
+    zones = [zone for zone in subnets if offered.locations is None or zone in offered.locations]
     if not zones:
         raise pulumi.RunError(
             f"dynamo-gpt-oss:pool.zones: [{', '.join(subnets)}] have no {args.instance.name}; for this account EC2 "
             f"offers it in {', '.join(sorted(offered.locations)) or 'no zone of the region'}"
         )
-    if block is not None and block.state is not None:
-        _check_block(args, zones[0], block)
     return [subnets[zone] for zone in zones]
+
+
+def _in_block(
+    args: GpuNodePoolArgs, block: aws.ec2.GetCapacityBlockReservationResult, subnets: Mapping[str, str]
+) -> list[str]:
+    ((zone, subnet),) = subnets.items()
+    if block.state is not None:  # as above
+        _check_block(args, zone, block)
+    return [subnet]
 
 
 def _check_block(args: GpuNodePoolArgs, zone: str, block: aws.ec2.GetCapacityBlockReservationResult) -> None:

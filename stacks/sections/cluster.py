@@ -78,8 +78,8 @@ class NewEksCluster(_Aws):
     """An EKS cluster of the stack's own."""
 
     kind: Literal["eks"]
-    name: EksName | None = None
-    """Name of the cluster; `dynamo-<stack>` where nothing is said."""
+    name: Annotated[EksName, StringConstraints(max_length=37)] | None = None
+    """Name of the cluster; `dynamo-<stack>` where nothing is said. Names of IAM roles begin with it, which have 64."""
     version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = (
         versions.KUBERNETES
     )

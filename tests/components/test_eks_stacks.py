@@ -212,6 +212,20 @@ def test_everything_on_aws_is_tagged(name: str) -> None:
             assert specification["tags"] == tags
 
 
+@pytest.mark.parametrize("name", ["prod", "existing VPC"])
+def test_what_is_billed_by_the_hour_is_what_is_made(name: str) -> None:
+    (endpoints, zones) = (0, 0)
+    for endpoint in of_type(name, "aws:ec2/vpcEndpoint:VpcEndpoint"):
+        if endpoint.inputs["vpcEndpointType"] == "Interface":
+            endpoints, zones = endpoints + 1, len(endpoint.inputs["subnetIds"])
+    gateways = len(list(of_type(name, "aws:ec2/natGateway:NatGateway")))
+    billed = evaluated(name).outputs["cost"]["perHourByPart"]
+    assert [part for part in billed if part.endswith("interface endpoint")] == (
+        [f"{endpoints * zones} × interface endpoint"] if endpoints else []
+    )
+    assert ("NAT gateway" in billed) is (gateways == 1)
+
+
 @every_stack
 def test_no_object_of_kubernetes_goes_to_another_cluster(name: str) -> None:
     (provider,) = of_type(name, "pulumi:providers:kubernetes")

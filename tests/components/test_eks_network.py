@@ -1,0 +1,44 @@
+"""Subnet ranges, and the cluster of another stack."""
+
+import ipaddress
+from pathlib import Path
+
+import pytest
+
+from components.network import subnet_ranges, zones_with
+from ops.evaluate import evaluate
+from ops.stack_file import StackFile
+from ops.synth import masked
+
+PROJECT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("cidr", ["10.80.0.0/16", "172.16.0.0/18"])
+def test_ranges_are_in_the_vpc_and_apart(cidr: str) -> None:
+    ranges = [ipaddress.IPv4Network(each) for pair in subnet_ranges(cidr, 6) for each in pair]
+    assert all(each.subnet_of(ipaddress.IPv4Network(cidr)) for each in ranges)
+    assert not any(a.overlaps(b) for a in ranges for b in ranges if a is not b)
+
+
+def test_a_further_zone_moves_no_range() -> None:
+    assert subnet_ranges("10.80.0.0/16", 4)[:3] == subnet_ranges("10.80.0.0/16", 3)
+    assert zones_with(("a", "b"), ("c", "a")) == ("a", "b", "c")
+
+
+def test_private_subnets_have_room_for_gpu_nodes() -> None:
+    private, public = subnet_ranges("10.80.0.0/16", 1)[0]
+    assert ipaddress.IPv4Network(private).num_addresses == 4096
+    assert ipaddress.IPv4Network(public).num_addresses == 256
+
+
+def test_another_stacks_kubeconfig_stays_secret() -> None:
+    config = {
+        "dynamo-gpt-oss:target": "trtllm-disagg-b200",
+        "dynamo-gpt-oss:cluster": '{"kind": "stack", "stack": "organization/shared/prod"}',
+    }
+    said = StackFile(project="dynamo-gpt-oss", stack="s", config=config, secret_keys=frozenset())
+    evaluation = evaluate(PROJECT, said)
+    by_type = {resource.type: resource for resource in evaluation.resources}
+    assert by_type["pulumi:pulumi:StackReference"].inputs["name"] == "organization/shared/prod"
+    assert masked(by_type["pulumi:providers:kubernetes"].inputs)["kubeconfig"] == "[secret]"
+    assert not any(resource.type.startswith("aws:") for resource in evaluation.resources)
