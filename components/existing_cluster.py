@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.names import MANAGED_BY, RETAINED
+from components.cluster_access import namespace, provider
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,25 +33,11 @@ class ExistingCluster(pulumi.ComponentResource):
         self, name: str, args: ExistingClusterArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ExistingCluster", name, None, opts)
-        self.provider = kubernetes.Provider(
-            "cluster",
-            kubeconfig=args.kubeconfig,
-            context=args.context,
-            # In place: a new token or engine file must not take the old object away first.
-            enable_secret_mutable=True,
-            enable_config_map_mutable=True,
-            upsert_existing_objects=args.retain,
-            opts=pulumi.ResourceOptions(parent=self),
+        self.provider = provider(self, kubeconfig=args.kubeconfig, context=args.context, retain=args.retain)
+        made = (
+            namespace(self, args.namespace, self.provider, retain=args.retain)
+            if args.create_namespace
+            else None
         )
-        self.ready = [self._namespace(args)] if args.create_namespace else []
+        self.ready = [made] if made else []
         self.register_outputs({"namespace": args.namespace})
-
-    def _namespace(self, args: ExistingClusterArgs) -> kubernetes.core.v1.Namespace:
-        return kubernetes.core.v1.Namespace(
-            args.namespace,
-            metadata={
-                "name": args.namespace,
-                "labels": MANAGED_BY | RETAINED if args.retain else dict(MANAGED_BY),
-            },
-            opts=pulumi.ResourceOptions(parent=self, provider=self.provider, retain_on_delete=args.retain),
-        )
