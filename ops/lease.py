@@ -14,8 +14,13 @@ from pathlib import Path
 import psutil
 
 from embedded.paths import PROJECT
+from ops.errors import OpsError
 
 LEASES = PROJECT / ".leases"
+
+
+class LeaseError(OpsError):
+    """The stack has a lease already."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +50,12 @@ class Lease:
 
 
 def take(stack: str, *, embedded: bool, seconds: float) -> Lease:
-    """Write down that this process will take the stack down within `seconds`."""
+    """Write down that this process will take the stack down within `seconds`. Raises LeaseError if another will."""
+    for other in leases():
+        if other.stack == stack and not other.why_over():
+            raise LeaseError(
+                f"--stack: {stack} is being measured by process {other.pid}, which will take it down"
+            )
     began = psutil.Process().create_time()
     lease = Lease(
         stack=stack, embedded=embedded, pid=os.getpid(), began=began, deadline=time.time() + seconds

@@ -61,13 +61,13 @@ def drive(
     teardown: whether the stack goes down at the end. seconds: for everything before that. Raises what went wrong,
     guard.Ended if it was ended; the report is written then too, with what was measured until then.
     """
-    folder.mkdir(parents=True)
-    run.write(folder)
     held = (
         lease.take(site.stack, embedded=site.embedded, seconds=seconds + TEARDOWN_SECONDS)
         if teardown
         else None
     )
+    folder.mkdir(parents=True)
+    run.write(folder)
     guard = Guard(seconds, report, site.interrupt)
 
     def work() -> None:

@@ -7,7 +7,6 @@ name), SECONDS_TO_LIVE (from the CronJob's creation), GRAPH_API_VERSION, MARK (f
 import json
 import os
 import ssl
-import sys
 import urllib.error
 import urllib.request
 from datetime import UTC, datetime
@@ -65,4 +64,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

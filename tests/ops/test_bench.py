@@ -204,6 +204,16 @@ def test_a_lease_is_over_when_its_time_is_though_its_driver_lives(
     assert lease.take("two", embedded=False, seconds=-1).why_over() == "its benchmark's time is over"
 
 
+def test_a_stack_is_measured_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "LEASES", tmp_path / "leases")
+    held = lease.take("one", embedded=False, seconds=60)
+    with pytest.raises(lease.LeaseError, match=f"one is being measured by process {os.getpid()}"):
+        lease.take("one", embedded=False, seconds=60)
+    lease.take("two", embedded=False, seconds=60).release()
+    held.release()
+    lease.take("one", embedded=False, seconds=60)
+
+
 def test_a_pid_that_is_used_again_is_no_driver(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "LEASES", tmp_path)
     lease.take("one", embedded=False, seconds=60)
