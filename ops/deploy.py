@@ -184,7 +184,7 @@ def _refuse_mixed_versions(stack: Stack, version: GraphVersion, state: Path) -> 
     )
     if others:
         raise DestinationError(
-            f"graph.dynamoVersion: {stack.settings.graph.dynamo_version} means nvidia.com/{version} graphs, and the "
+            f"graph.dynamoVersion: {stack.settings.plan().version} means nvidia.com/{version} graphs, and the "
             f"embedded cluster serves one API version at a time; take down first: {', '.join(others)}"
         )
 

@@ -29,7 +29,7 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     for name, keys in PARTS.items():
         said = json.loads(values.get(name, "{}"))
         sections[name] = {key: said[key] for key in keys if key in said}
-    config = {key: values[key] for key in WHOLE if key in values}
+    config = {key: _without_build(values[key]) for key in WHOLE if key in values}
     config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})
 
@@ -48,3 +48,15 @@ def settings_of(stack_file: StackFile) -> Settings:
 
 def _kubeconfig() -> str:
     return str(KUBECONFIG.relative_to(KUBECONFIG.parent.parent))
+
+
+def _without_build(text: str) -> str:
+    """A section without `image.build`: nothing is built for pods that run nothing."""
+    try:
+        section = json.loads(text)
+    except ValueError:
+        return text  # a plain value
+    for graph in section if isinstance(section, list) else [section]:
+        if isinstance(graph, dict) and isinstance(graph.get("image"), dict):
+            graph["image"].pop("build", None)
+    return json.dumps(section, sort_keys=True)

@@ -1,8 +1,12 @@
 """Every pin that is not a Python package: charts, images, Kubernetes. One a line, each with its source."""
 
-KUBERNETES = "1.34"  # newest with the resource.k8s.io/v1 that the DRA driver is documented for (EKS user guide)
+KUBERNETES = (
+    "1.34"  # newest with the resource.k8s.io/v1 that the DRA driver is documented for (EKS user guide)
+)
 GPU_OPERATOR = "v25.10.1"  # chart gpu-operator, helm.ngc.nvidia.com/nvidia; EKS asks for v25.3.4 or newer
-DRA_DRIVER = "25.12.0"  # chart nvidia-dra-driver-gpu, helm.ngc.nvidia.com/nvidia; last before its values were renamed
+DRA_DRIVER = (
+    "25.12.0"  # chart nvidia-dra-driver-gpu, helm.ngc.nvidia.com/nvidia; last before its values were renamed
+)
 EFA_DEVICE_PLUGIN = "v0.5.30"  # chart aws-efa-k8s-device-plugin, aws.github.io/eks-charts; knows p6 and p6e
 KUBE_PROMETHEUS_STACK = "81.6.2"  # chart of prometheus-community, resolved by dependency bots in 2026-02
 EXTERNAL_SECRETS = "2.8.0"  # chart of external-secrets, serves external-secrets.io/v1; released 2026-07

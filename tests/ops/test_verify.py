@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 from embedded import dataplane, dynamo, processes
 from embedded.dynamo_graph import ENGINE, Graph, environment, plan
 from graphs.scripts import verification
+from graphs.scripts.verification import Expectation, Result
 from ops import endpoint
 from ops.endpoint import Deployment, EndpointError
-from graphs.scripts.verification import Expectation, Result
 from ops.verify import verify
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, started, worker
 
