@@ -116,6 +116,11 @@ def members(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[di
     return sorted(found.values(), key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
 
 
+def applied(kubectl: Kubectl, namespace: str, stack: str) -> bool:
+    """Whether the stack was put on the cluster by `apply`."""
+    return _parent(kubectl, namespace, stack) is not None
+
+
 def label(obj: Mapping[str, Any]) -> str:
     """An object as people name it: `job/model-download`."""
     return f"{obj['kind'].lower()}/{obj['metadata']['name']}"

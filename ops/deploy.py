@@ -14,7 +14,7 @@ from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from graphs.names import RETAINED
 from ops import automation, preflight, teardown
-from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, apply, label, members
+from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
@@ -91,7 +91,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     preflight.check(evaluation, kubectl)
     if stack.own_nodes:
         cluster.add_nodes(_own_nodes(stack), state)
-    if automation.available() and not stack.own_nodes and state == STATE:
+    if _through_pulumi(stack, kubectl, state):
         changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
         waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
@@ -115,7 +115,7 @@ def down(
             return
         _start(stack, report, state)
     kubectl = partial(_kubectl, state)
-    if (state / "pulumi").exists():
+    if _through_pulumi(stack, kubectl, state):
         automation.down(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
         objects = _in_teardown_order(evaluate(PROJECT, stack.file), stack, kubectl)
@@ -153,6 +153,23 @@ def masked_outputs(evaluation: Evaluation) -> Mapping[str, Any]:
     """The stack's outputs with secrets hidden."""
     outputs: Mapping[str, Any] = masked(evaluation.outputs)
     return outputs
+
+
+def _through_pulumi(stack: Stack, kubectl: Kubectl, state: Path) -> bool:
+    """Whether Pulumi deploys to the embedded cluster: as what is there was deployed, else if there is a CLI.
+
+    Raises DestinationError if Pulumi did and its CLI is gone.
+    """
+    if stack.own_nodes or state != STATE:
+        return False
+    if automation.EMBEDDED_BACKEND.exists():
+        if not automation.available():
+            raise DestinationError(
+                f"--stack: {stack.name} was deployed through a Pulumi CLI, and none is on PATH now; "
+                "put it back and run the verb again"
+            )
+        return True
+    return automation.available() and not applied(kubectl, stack.namespace, stack.name)
 
 
 def _require_pulumi(stack: Stack) -> None:

@@ -13,6 +13,7 @@ from embedded import dataplane, dynamo
 from embedded.paths import STATE
 from graphs.names import HTTP_PORT, frontend_service
 from graphs.scripts.verification import Expectation
+from ops import automation
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.stack_file import StackFile
@@ -27,7 +28,10 @@ class EndpointError(OpsError):
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """A stack's graph and where it is. kubeconfig, context: None for kubectl's own default."""
+    """A stack's graph and where it is. kubeconfig, context: None for kubectl's own default.
+
+    stack: the deployed stack whose output `kubeconfig` leads to the cluster, None where the config says the way.
+    """
 
     namespace: str
     graph: str
@@ -35,6 +39,7 @@ class Deployment:
     embedded: bool
     kubeconfig: str | None
     context: str | None
+    stack: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,9 +65,9 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
         graph=plan.name,
         expected=Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles),
         embedded=is_embedded(settings, PROJECT),
-        # Clusters that a stack makes are reached through kubectl's own context, as the cloud's tools set it.
         kubeconfig=getattr(cluster, "kubeconfig", None),
         context=getattr(cluster, "context", None),
+        stack=None if cluster.kind == "existing" else stack,
     )
 
 
@@ -70,7 +75,7 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
 def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
     """The endpoint for as long as the block runs; `timeout` seconds for it to appear. Raises EndpointError."""
     if not deployed.embedded:
-        with _port_forward(deployed, timeout) as url:
+        with _kubeconfig(deployed) as kubeconfig, _port_forward(deployed, kubeconfig, timeout) as url:
             yield Endpoint(url)
         return
     try:
@@ -81,7 +86,27 @@ def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
 
 
 @contextmanager
-def _port_forward(deployed: Deployment, timeout: float) -> Iterator[str]:
+def _kubeconfig(deployed: Deployment) -> Iterator[str | None]:
+    """Path of the kubeconfig; what a stack has as output is in a private file for as long as the block runs."""
+    if deployed.stack is None:
+        yield deployed.kubeconfig
+        return
+    if not automation.available():
+        raise EndpointError(
+            f"--stack: the way to {deployed.stack}'s cluster is one of its outputs, and no Pulumi CLI is on PATH; "
+            "install it, or forward the frontend's port yourself and give --url"
+        )
+    kubeconfig = automation.output(PROJECT, deployed.stack, "kubeconfig")
+    if kubeconfig is None:
+        raise EndpointError(f"--stack: {deployed.stack} has no output `kubeconfig`: is it deployed?")
+    with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
+        file.write(kubeconfig)
+        file.flush()
+        yield file.name
+
+
+@contextmanager
+def _port_forward(deployed: Deployment, kubeconfig: str | None, timeout: float) -> Iterator[str]:
     """kubectl's port-forward to the frontend's Service on a free port of 127.0.0.1, ended with the block."""
     kubectl = shutil.which("kubectl")
     if not kubectl:
@@ -89,7 +114,7 @@ def _port_forward(deployed: Deployment, timeout: float) -> Iterator[str]:
             "kubectl is not on PATH: install it (https://kubernetes.io/docs/tasks/tools), or forward the frontend's "
             "port yourself and give --url"
         )
-    where = [("--kubeconfig", deployed.kubeconfig), ("--context", deployed.context)]
+    where = [("--kubeconfig", kubeconfig), ("--context", deployed.context)]
     options = [f"{flag}={value}" for flag, value in where if value]
     service = f"service/{frontend_service(deployed.graph)}"
     forward = [

@@ -4,14 +4,13 @@ Two things say so: a lease whose verb is gone or late (ops/lease.py), and a stac
 last deployment through Pulumi.
 """
 
-import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from pulumi import automation as pulumi_automation
 
 from embedded.cluster import ClusterError
-from embedded.paths import PROJECT, STATE
+from embedded.paths import PROJECT
 from graphs.time_to_live import seconds
 from ops import automation, deploy
 from ops.apply import Report
@@ -35,7 +34,7 @@ def down(stack: str, embedded: bool, report: Report) -> None:
     while their pods run, the claims that they mount cannot go.
     """
     found = deploy.find(stack, embedded=embedded)
-    if automation.available() and (not found.embedded or (STATE / "pulumi").exists()):
+    if automation.available() and (not found.embedded or automation.EMBEDDED_BACKEND.exists()):
         automation.select(PROJECT, stack, embedded=found.embedded).cancel()
     try:
         site(found, report).end_graphs()
@@ -92,6 +91,6 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
 
 
 def _summaries() -> list[pulumi_automation.StackSummary]:
-    chosen = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"} & os.environ.keys()
-    env = {} if chosen else {"PULUMI_BACKEND_URL": "file://~"}  # as automation.select has it
-    return pulumi_automation.LocalWorkspace(work_dir=str(PROJECT), env_vars=env).list_stacks()
+    return pulumi_automation.LocalWorkspace(
+        work_dir=str(PROJECT), env_vars=automation.environment()
+    ).list_stacks()

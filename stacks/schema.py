@@ -7,7 +7,7 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stacks.settings import Settings
+from stacks.settings import SWITCHES, Settings
 
 PROJECT_FILE = Path(__file__).resolve().parent.parent / "Pulumi.yaml"
 DEFAULT_TARGET = "trtllm-disagg-b200"
@@ -16,7 +16,8 @@ DEFAULT_TARGET = "trtllm-disagg-b200"
 def config_schema() -> dict[str, Any]:
     """Pulumi.yaml's `config`: type, description and default of each key.
 
-    Optional numbers are left out: Pulumi demands a value for whatever it finds declared without a default.
+    Left out are optional numbers, since Pulumi demands a value for whatever it finds declared without a default, and
+    `verify`, which may be an object or plainly `off`, while Pulumi knows one type a key.
     """
     return {
         str(field.alias): declared
@@ -39,7 +40,7 @@ def _declared(key: str, field: FieldInfo) -> dict[str, Any] | None:
         return {"type": "object", **described}
     if field.default == ():
         return {"type": "array", "items": {"type": "object"}, **described, "default": []}
-    if isinstance(field.default, (BaseModel, dict)):
+    if isinstance(field.default, (BaseModel, dict)) and key not in SWITCHES:
         return {"type": "object", **described, "default": {}}
     return None
 

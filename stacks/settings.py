@@ -37,6 +37,8 @@ from targets.strict import Strict
 PROJECT = "dynamo-gpt-oss"
 _PLAIN_KEYS = {"target"}
 """Keys whose value is text; all others hold structured values."""
+SWITCHES = {"verify"}
+"""Keys of structured values for which a plain `off` will do."""
 _SECRET_KEYS = {"token", "apiKey", "apiKeys"}
 """Keys whose value no message may show."""
 
@@ -262,7 +264,7 @@ def _pool(target: Target, pool: PoolSettings) -> Pool:
 def _value(key: str, text: str) -> Any:
     if key in _PLAIN_KEYS or key not in {field.alias for field in Settings.model_fields.values()}:
         return text
-    if key == "verify" and text in ("off", "false"):
+    if key in SWITCHES and text in ("off", "false"):
         return {"enabled": False}
     try:
         return json.loads(text)
