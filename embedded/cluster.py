@@ -43,10 +43,9 @@ _READY_SECONDS = 60
 _KUBECTL_SECONDS = 180
 """Longer than any wait that we ask kubectl for."""
 
-# Name and command of each part, in starting order: the operator's kinds are there before the garbage collector looks.
-# etcd has no peers, so any port does for them; without fsync it survives a kill, and a power cut may cost a throwaway
-# cluster's data. The API server publishes no endpoint of itself, because endpoints may not be loopback. A secure port
-# of 0 is none at all.
+# Name and command of each part, in starting order. etcd has no peers, so any port does for them; without fsync it
+# survives a kill, and a power cut may cost a throwaway cluster's data. The API server publishes no endpoint of
+# itself, because endpoints may not be loopback. A secure port of 0 is none at all.
 _COMMANDS = """
 etcd {controlplane} etcd
   --data-dir={state}/etcd --unsafe-no-fsync --log-level=error
@@ -63,8 +62,6 @@ kube-apiserver {controlplane} kube-apiserver
   --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
   --service-account-key-file={pki}/sa.key --service-account-signing-key-file={pki}/sa.key
   --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16
-operator {python} -m embedded.operator
-  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
 kube-controller-manager {controlplane} kube-controller-manager
   --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false --kube-api-qps=200 --kube-api-burst=400
   --root-ca-file={pki}/ca.crt --service-account-private-key-file={pki}/sa.key
@@ -72,6 +69,8 @@ kube-scheduler {controlplane} kube-scheduler
   --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false
 kwok {kwok}
   --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
+operator {python} -m embedded.operator
+  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
 """
 _PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
 
