@@ -12,7 +12,7 @@ from typing import Any
 from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
-from graphs.names import RETAINED
+from graphs.names import DOWNLOAD_JOB, RETAINED
 from ops import automation, preflight, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
@@ -22,7 +22,7 @@ from ops.stack_file import StackFile
 from ops.synth import manifests, masked
 from ops.wait import Waiter
 from stacks.settings import Settings
-from targets.hardware import INSTANCE_TYPES
+from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.releases import graph_api_version
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
@@ -90,13 +90,20 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     _start_data_plane(report, state)
     preflight.check(evaluation, kubectl)
     if stack.own_nodes:
-        cluster.add_nodes(_own_nodes(stack), state)
+        cluster.add_nodes([_cpu_node(stack)], state)
     if _through_pulumi(stack, kubectl, state):
         changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
         waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
+
+        def wait(obj: Mapping[str, Any]) -> None:
+            waiter(obj)
+            if stack.own_nodes and label(obj) == f"job/{DOWNLOAD_JOB}":
+                report("add the stack's GPU nodes: the weights are there")
+                cluster.add_nodes(_gpu_nodes(stack), state)
+
         end = partial(teardown.tear_down, kubectl=kubectl, report=report, timeout=TEARDOWN_TIMEOUT_SECONDS)
-        changes = apply(evaluation, stack.namespace, kubectl, wait=waiter, end=end, report=report)
+        changes = apply(evaluation, stack.namespace, kubectl, wait=wait, end=end, report=report)
     report(f"{stack.name}: {changes}")
     return {**masked_outputs(evaluation), **_live_endpoints(evaluation, stack, state)}
 
@@ -235,13 +242,18 @@ def _kubectl(state: Path, *arguments: str, stdin: str = "") -> str:
     return cluster.kubectl(*arguments, stdin=stdin, state=state)
 
 
-def _own_nodes(stack: Stack) -> list[dict[str, Any]]:
-    """The stack's pool, and a CPU node for its frontends, so that stacks do not crowd each other out."""
+def _cpu_node(stack: Stack) -> dict[str, Any]:
+    """For the stack's download and frontends, so that stacks do not crowd each other out."""
+    return _node(stack, "cpu", INSTANCE_TYPES["m7i.4xlarge"])
+
+
+def _gpu_nodes(stack: Stack) -> list[dict[str, Any]]:
     pool = stack.settings.gpu_pool()
-    instances = {f"{stack.name}-{index}": pool.instance for index in range(pool.nodes)}
-    instances[f"{stack.name}-cpu"] = INSTANCE_TYPES["m7i.4xlarge"]
-    labels = {STACK_LABEL: stack.name}
-    return [nodes.node(instance, name, "us-east-1a", labels) for name, instance in instances.items()]
+    return [_node(stack, str(index), pool.instance) for index in range(pool.nodes)]
+
+
+def _node(stack: Stack, name: str, instance: InstanceType) -> dict[str, Any]:
+    return nodes.node(instance, f"{stack.name}-{name}", "us-east-1a", {STACK_LABEL: stack.name})
 
 
 def _in_teardown_order(evaluation: Evaluation, stack: Stack, kubectl: Kubectl) -> list[dict[str, Any]]:

@@ -96,6 +96,17 @@ def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path)
     ]
 
 
+def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Path) -> None:
+    b200 = deploy.find("disagg-b200", embedded=True)
+    up(b200, state)
+    job = next(obj for obj in objects(state, "jobs") if obj["metadata"]["namespace"] == "disagg-b200")
+    own = objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200,nvidia.com/gpu.present=true")
+    assert [node["metadata"]["name"] for node in own] == ["disagg-b200-0"]
+    assert own[0]["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
+    deploy.down(b200, lambda _: None, state=state)
+    assert not objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200")
+
+
 def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
     _, said = up(dev(graph={"name": "other"}), state)
     assert "remove dynamographdeployment/gpt-oss-disagg" in said
