@@ -60,8 +60,8 @@ class DataPlane:
             return False
         if not all(_is_alive(pid) for pid in entry["processes"].values()):
             return False
-        registered = [path.read_text() for path in Path(entry["logs"]).glob("discovery/v1/instances/*")]
-        if len(registered) != len(graph.workers) or any(_is_dead(instance) for instance in registered):
+        registered = list(Path(entry["logs"]).glob("discovery/v1/instances/*"))
+        if len(registered) != len(graph.workers) or any(map(_is_dead, registered)):
             return False
         try:
             dataplane.endpoint(self.state, graph.namespace, graph.name, timeout=0)
@@ -87,9 +87,12 @@ class DataPlane:
         return "\n".join(path.read_text()[-2000:] for path in self.state.rglob("*.log"))
 
 
-def _is_dead(instance: str) -> bool:
-    """Whether a registration is of a worker that no longer listens."""
-    address = json.loads(instance)["transport"]["tcp"].partition("/")[0]
+def _is_dead(registration: Path) -> bool:
+    """Whether it is of a worker that no longer listens; one that is being written or removed counts as such."""
+    try:
+        address = json.loads(registration.read_text())["transport"]["tcp"].partition("/")[0]
+    except (FileNotFoundError, ValueError):
+        return True
     return processes.is_free(int(address.rpartition(":")[2]))
 
 
