@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -209,20 +210,8 @@ def _all_graphs(stack: Stack) -> list[str]:
 
 def job_spec(stack: Stack, points: Sequence[Point]) -> JobSpec:
     """The Job of `ops bench`, beside one that the stack itself may have."""
-    said, plan = stack.settings.benchmark, stack.settings.plan()
-    return JobSpec(
-        namespace=stack.namespace,
-        graph=plan.name,
-        points=tuple(points),
-        ready_seconds=60 * said.ready_minutes,
-        limit_seconds=60 * said.limit_minutes,
-        image=said.image,
-        pull_secret=plan.image_knobs.pull_secret,
-        telemetry=said.gpu_telemetry,
-        size=said.results_size,
-        storage_class=said.storage_class,
-        name="benchmark-run",
-    )
+    own = stack.settings.benchmark.job(stack.settings.plan(), stack.namespace)
+    return replace(own, points=tuple(points), name="benchmark-run")
 
 
 def follow_job(

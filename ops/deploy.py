@@ -14,7 +14,7 @@ from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from graphs.names import DOWNLOAD_JOB, RETAINED
 from ops import automation, preflight, teardown
-from ops.apply import GRAPH_KIND, STACK_LABEL, Kubectl, Report, applied, apply, label, members
+from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
@@ -94,16 +94,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     if _through_pulumi(stack, kubectl, state):
         changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
     else:
-        waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
-
-        def wait(obj: Mapping[str, Any]) -> None:
-            waiter(obj)
-            if stack.own_nodes and label(obj) == f"job/{DOWNLOAD_JOB}":
-                report("add the stack's GPU nodes: the weights are there")
-                cluster.add_nodes(_gpu_nodes(stack), state)
-
-        end = partial(teardown.tear_down, kubectl=kubectl, report=report, timeout=TEARDOWN_TIMEOUT_SECONDS)
-        changes = apply(evaluation, stack.namespace, kubectl, wait=wait, end=end, report=report)
+        changes = _apply(evaluation, stack, kubectl, report, state)
     report(f"{stack.name}: {changes}")
     return {**masked_outputs(evaluation), **_live_endpoints(evaluation, stack, state)}
 
@@ -160,6 +151,19 @@ def masked_outputs(evaluation: Evaluation) -> Mapping[str, Any]:
     """The stack's outputs with secrets hidden."""
     outputs: Mapping[str, Any] = masked(evaluation.outputs)
     return outputs
+
+
+def _apply(evaluation: Evaluation, stack: Stack, kubectl: Kubectl, report: Report, state: Path) -> Changes:
+    waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
+    end = partial(teardown.tear_down, kubectl=kubectl, report=report, timeout=TEARDOWN_TIMEOUT_SECONDS)
+
+    def wait(obj: Mapping[str, Any]) -> None:
+        waiter(obj)
+        if stack.own_nodes and label(obj) == f"job/{DOWNLOAD_JOB}":
+            report("add the stack's GPU nodes: the weights are there")
+            cluster.add_nodes(_gpu_nodes(stack), state)
+
+    return apply(evaluation, stack.namespace, kubectl, wait=wait, end=end, report=report)
 
 
 def _through_pulumi(stack: Stack, kubectl: Kubectl, state: Path) -> bool:

@@ -7,10 +7,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from embedded import dataplane, dynamo
-from embedded.paths import STATE
+from embedded.paths import PROJECT, STATE
 from graphs.names import HTTP_PORT, frontend_service
 from graphs.scripts.verification import Expectation
 from ops import automation
@@ -18,8 +17,6 @@ from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.stack_file import StackFile
 from targets.catalogue import MODEL_ID, Role
-
-PROJECT = Path(__file__).resolve().parent.parent
 
 
 class EndpointError(OpsError):

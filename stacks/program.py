@@ -15,7 +15,6 @@ from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from components.time_to_live import TimeToLive, TimeToLiveArgs
 from components.verification import Verification, VerificationArgs
-from graphs.benchmark import JobSpec
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
 from graphs.time_to_live import NodeGroups, TimeToLiveSpec, seconds
 from stacks import wiring_services as services
@@ -239,23 +238,9 @@ def _verified(
 def _benchmark(
     settings: Settings, plan: GraphPlan, cluster: Cluster, verified: Sequence[pulumi.Resource]
 ) -> None:
-    said = settings.benchmark
     Benchmark(
         "benchmark",
-        BenchmarkArgs(
-            job=JobSpec(
-                namespace=settings.cluster.namespace,
-                graph=plan.name,
-                points=said.points(plan.target, plan.gpus),
-                ready_seconds=60 * said.ready_minutes,
-                limit_seconds=60 * said.limit_minutes,
-                image=said.image,
-                pull_secret=plan.image_knobs.pull_secret,
-                telemetry=said.gpu_telemetry,
-                size=said.results_size,
-                storage_class=said.storage_class,
-            )
-        ),
+        BenchmarkArgs(job=settings.benchmark.job(plan, settings.cluster.namespace)),
         pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=list(verified)),
     )
 

@@ -5,10 +5,19 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from graphs.benchmark import AIPERF_IMAGE, AIPERF_VERSION, Point, per_gpu, points, published, shape_name
+from graphs.benchmark import (
+    AIPERF_IMAGE,
+    AIPERF_VERSION,
+    JobSpec,
+    Point,
+    per_gpu,
+    points,
+    published,
+    shape_name,
+)
 from targets.catalogue import Benchmark, Target
 from targets.knobs import ObjectName
-from targets.plan import Refusal
+from targets.plan import GraphPlan, Refusal
 from targets.strict import Strict
 
 OF_TARGET = "published"
@@ -89,6 +98,21 @@ class BenchmarkSettings(Strict):
         if len(set(self.sweep)) < len(self.sweep):
             raise ValueError("sweep names a concurrency twice; raise repetitions instead")
         return self
+
+    def job(self, plan: GraphPlan, namespace: str) -> JobSpec:
+        """The Job that measures the graph with the chosen load. Raises Refusal as `load` does."""
+        return JobSpec(
+            namespace=namespace,
+            graph=plan.name,
+            points=self.points(plan.target, plan.gpus),
+            ready_seconds=60 * self.ready_minutes,
+            limit_seconds=60 * self.limit_minutes,
+            image=self.image,
+            pull_secret=plan.image_knobs.pull_secret,
+            telemetry=self.gpu_telemetry,
+            size=self.results_size,
+            storage_class=self.storage_class,
+        )
 
     def load(self, target: Target, gpus: int) -> Benchmark:
         """The chosen shape. gpus: of the graph. Raises Refusal for a shape that is not there."""
