@@ -82,7 +82,7 @@ class InferenceGraph(pulumi.ComponentResource):
         # The shape is told from the plan: whether an image is known yet changes nothing about it.
         shape = topology(manifest)
         if args.image is not None:
-            manifest["spec"] = _with_image(manifest["spec"], args.image)
+            manifest["spec"] = _with_image(manifest["spec"], args.plan.image, args.image)
         manifest["metadata"]["annotations"] = {
             TOPOLOGY_ANNOTATION: shape,
             # Without it the update ends as soon as the object is stored, ready or not.
@@ -105,10 +105,13 @@ class InferenceGraph(pulumi.ComponentResource):
         )
 
 
-def _with_image(spec: Any, image: pulumi.Input[str]) -> Any:
-    """The spec with every container's image replaced."""
+def _with_image(spec: Any, published: str, image: pulumi.Input[str]) -> Any:
+    """The spec with that image in place of the published one; an endpoint picker keeps its own."""
     if isinstance(spec, list):
-        return [_with_image(item, image) for item in spec]
+        return [_with_image(item, published, image) for item in spec]
     if not isinstance(spec, dict):
         return spec
-    return {key: image if key == "image" else _with_image(value, image) for key, value in spec.items()}
+    return {
+        key: image if key == "image" and value == published else _with_image(value, published, image)
+        for key, value in spec.items()
+    }

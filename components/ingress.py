@@ -15,6 +15,7 @@ class IngressArgs:
     """graph: whose API is reached at host. gateway: an Envoy Gateway that is there; listener: its HTTPS one.
 
     keys: API key by client, Pulumi secrets, or None for a Secret that is there (existing_secret).
+    inference_extension: whether the graph has an endpoint picker, which the Gateway then asks.
     """
 
     namespace: str
@@ -25,6 +26,7 @@ class IngressArgs:
     listener: str
     keys: Mapping[str, pulumi.Input[str]] | None
     existing_secret: str | None
+    inference_extension: bool = False
 
 
 class Ingress(pulumi.ComponentResource):
@@ -77,6 +79,7 @@ class Ingress(pulumi.ComponentResource):
             gateway_namespace=args.gateway_namespace,
             gateway=args.gateway,
             listener=args.listener,
+            inference_extension=args.inference_extension,
         )
         return kubernetes.apiextensions.CustomResource(
             ingress.ROUTE,

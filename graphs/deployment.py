@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from graphs import compute_domain, frontend, mocker, probes, sglang, trtllm, vllm
+from graphs import compute_domain, frontend, inference_extension, mocker, probes, sglang, trtllm, vllm
 from graphs.command import Command
 from graphs.names import (
     CACHE_CLAIM,
@@ -19,7 +19,7 @@ from graphs.names import (
     WORKERS_LABEL,
     engine_config_map,
 )  # fmt: skip
-from graphs.placement import frontend_affinity, gpu_toleration, worker_affinity
+from graphs.placement import cpu_affinity, frontend_affinity, gpu_toleration, worker_affinity
 from graphs.security import container_security, pod_security
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
@@ -39,12 +39,17 @@ _EFA = "vpc.amazonaws.com/efa"
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
-    """One component of a graph before it is written in either API version. pod: PodSpec without containers."""
+    """One component of a graph before it is written in either API version. pod: PodSpec without containers.
+
+    role: of workers. sidecar: a frontend beside the container.
+    """
 
     name: str
-    role: Role | None
+    kind: str
+    role: Role | None = None
     replicas: int
     container: Mapping[str, Any]
+    sidecar: Mapping[str, Any] | None = None
     pod: Mapping[str, Any]
     nodes: int = 1
     shared_memory: str | None = None
@@ -74,7 +79,11 @@ def engine_files(plan: GraphPlan) -> dict[str, str]:
 def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     """The DynamoGraphDeployment of a graph."""
     api_version = graph_api_version(plan.version)
-    components = [_frontend(plan), *(_worker(plan, planned) for planned in plan.workers)]
+    components = [
+        _frontend(plan),
+        *([_endpoint_picker(plan)] if plan.inference_extension else []),
+        *(_worker(plan, planned) for planned in plan.workers),
+    ]
     spec: dict[str, Any] = {}
     if plan.target.engine is not Engine.MOCKER:
         spec["backendFramework"] = plan.target.engine.value
@@ -91,20 +100,51 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
 
 
 def _frontend(plan: GraphPlan) -> Component:
-    command, knobs = frontend.command(plan), plan.knobs.frontend
+    command = frontend.command(plan)
     return Component(
         name="Frontend",
-        role=None,
-        replicas=knobs.replicas,
+        kind="frontend",
+        replicas=plan.knobs.frontend.replicas,
         pod=_pod(plan, affinity=frontend_affinity(plan), volumes=[_cache_volume()]),
         container=_container(
-            plan,
+            plan.image,
             command,
-            env={**_environment(plan), **command.env, **knobs.env},
+            env={**_environment(plan), **command.env},
             mounts=[_cache_mount()],
             probes=probes.frontend(),
         ),
         requests=plan.target.frontend_requests,
+    )
+
+
+def _endpoint_picker(plan: GraphPlan) -> Component:
+    """One, and without a command: its image and the operator know what to run. It reads prompts as a frontend does."""
+    return Component(
+        name=inference_extension.PICKER,
+        kind="epp",
+        replicas=1,
+        pod=_pod(plan, affinity=cpu_affinity(plan), volumes=[_cache_volume()]),
+        container=_container(
+            inference_extension.picker_image(plan),
+            None,
+            env={**_environment(plan), **inference_extension.picker_environment(plan)},
+            mounts=[_cache_mount()],
+            probes=probes.endpoint_picker(),
+        ),
+        requests=plan.target.frontend_requests,
+    )
+
+
+def _sidecar(plan: GraphPlan) -> dict[str, Any]:
+    command = frontend.sidecar(plan)
+    return _container(
+        plan.image,
+        command,
+        name=inference_extension.SIDECAR,
+        # Beside a worker's GPUs, which NVIDIA's runtime shows to a container that asks for none, if its image says so.
+        env={**_environment(plan), "NVIDIA_VISIBLE_DEVICES": "void", **command.env},
+        mounts=[_cache_mount()],
+        probes=probes.frontend_sidecar(),
     )
 
 
@@ -119,6 +159,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     per_node = worker.gpus // planned.nodes
     return Component(
         name=component_name(plan.target.engine, planned),
+        kind=worker.role.value,
         role=worker.role,
         replicas=worker.replicas,
         nodes=planned.nodes,
@@ -137,13 +178,14 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),
         container=_container(
-            plan,
+            plan.image,
             command,
             env={**_environment(plan), **command.env, **worker.env, **planned.env},
             mounts=mounts,
             probes=probes.worker(),
             lock_memory=plan.uses_efa,
         ),
+        sidecar=_sidecar(plan) if plan.inference_extension else None,
     )
 
 
@@ -174,19 +216,19 @@ def _pod(plan: GraphPlan, **spec: Any) -> dict[str, Any]:
 
 
 def _container(
-    plan: GraphPlan,
-    command: Command,
+    image: str,
+    command: Command | None,
     *,
+    name: str = "main",
     env: Mapping[str, str],
     mounts: list[dict[str, Any]],
     probes: Mapping[str, Any],
     lock_memory: bool = False,
 ) -> dict[str, Any]:
     return {
-        "name": "main",
-        "image": plan.image,
-        "command": command.argv,
-        "args": list(command.args),
+        "name": name,
+        "image": image,
+        **({} if command is None else {"command": command.argv, "args": list(command.args)}),
         "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
         "volumeMounts": mounts,
         "securityContext": container_security(lock_memory=lock_memory),
@@ -209,7 +251,7 @@ def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
 
 def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     service: dict[str, Any] = {
-        "componentType": "frontend" if component.role is None else "worker",
+        "componentType": component.kind if component.role is None else "worker",
         "replicas": component.replicas,
     }
     if component.role in (Role.PREFILL, Role.DECODE):
@@ -235,18 +277,21 @@ def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     container = dict(component.container)
     if resources := _resources(component, devices):
         container["resources"] = resources
-    template: dict[str, Any] = {"spec": {**component.pod, "containers": [container]}}
+    beside = [] if component.sidecar is None else [dict(component.sidecar)]
+    template: dict[str, Any] = {"spec": {**component.pod, "containers": [container, *beside]}}
     metadata = _metadata(component)
     if metadata:
         template["metadata"] = metadata
     written: dict[str, Any] = {
         "name": component.name,
-        "type": "frontend" if component.role is None else component.role.value,
+        "type": component.kind,
         "replicas": component.replicas,
         "podTemplate": template,
     }
     if component.shared_memory:
         written["sharedMemorySize"] = component.shared_memory
+    if component.sidecar is not None:
+        written["frontendSidecar"] = component.sidecar["name"]
     return written | _common(plan, component)
 
 
@@ -266,7 +311,8 @@ def _common(plan: GraphPlan, component: Component) -> dict[str, Any]:
     common: dict[str, Any] = {}
     if component.nodes > 1:
         common["multinode"] = {"nodeCount": component.nodes}
-    if plan.image_knobs.runtime_version:
+    # The picker's image is never the user's: its tag says its version.
+    if plan.image_knobs.runtime_version and component.kind != "epp":
         common["runtimeVersionOverride"] = plan.image_knobs.runtime_version
     return common
 

@@ -1,4 +1,4 @@
-"""The OpenAI-compatible frontend: `python3 -m dynamo.frontend`. Pure."""
+"""The OpenAI-compatible frontend: `python3 -m dynamo.frontend`, of the graph and beside its workers. Pure."""
 
 from graphs.command import Command, flags
 from graphs.names import HTTP_PORT, VOCABULARY_PATH
@@ -15,8 +15,21 @@ def command(plan: GraphPlan) -> Command:
             ("--http-port", HTTP_PORT),
         ]
     )
+    return _command(plan, *args, *plan.knobs.frontend.extra_args)
+
+
+def sidecar(plan: GraphPlan) -> Command:
+    """Command line of the frontend beside a worker: it goes to the workers that a request's headers name.
+
+    The endpoint picker has chosen them already, so nothing in the user's arguments may choose again.
+    """
+    args = flags([("--router-mode", "direct"), ("--http-port", HTTP_PORT)])
+    return _command(plan, *plan.knobs.frontend.extra_args, *args)
+
+
+def _command(plan: GraphPlan, *args: str) -> Command:
     return Command(
         module="dynamo.frontend",
-        args=(*args, *plan.knobs.frontend.extra_args),
-        env={"TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH},
+        args=args,
+        env={"TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH, **plan.knobs.frontend.env},
     )

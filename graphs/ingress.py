@@ -1,12 +1,14 @@
 """The way in from outside the cluster: an authenticated route through an Envoy Gateway. Pure.
 
-Sources: Gateway API v1 (HTTPRoute) and Envoy Gateway's guide to API key authentication; the keys in the Secret have no
-`Bearer ` in front, which Envoy takes off what clients send (envoyproxy/gateway#7706).
+Sources: Gateway API v1 (HTTPRoute), Envoy Gateway's guide to API key authentication and Envoy AI Gateway's guide to
+InferencePools as backends; the keys in the Secret have no `Bearer ` in front, which Envoy takes off what clients send
+(envoyproxy/gateway#7706).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphs.inference_extension import POOL_GROUP, ROUTED_PATHS, pool_name
 from graphs.names import HTTP_PORT, MANAGED_BY, frontend_service
 
 ROUTE = "openai-api"
@@ -15,9 +17,22 @@ _GATEWAY_GROUP = "gateway.networking.k8s.io"
 
 
 def http_route(
-    namespace: str, graph: str, *, host: str, gateway_namespace: str, gateway: str, listener: str
+    namespace: str,
+    graph: str,
+    *,
+    host: str,
+    gateway_namespace: str,
+    gateway: str,
+    listener: str,
+    inference_extension: bool,
 ) -> dict[str, Any]:
-    """The route to a graph's OpenAI API, and to nothing else of its frontend: metrics and health stay inside."""
+    """The route to a graph's OpenAI API, and to nothing else of its frontend: metrics and health stay inside.
+
+    inference_extension: what the graph's endpoint picker can route goes to its InferencePool, the rest, such as the
+    list of models, to the frontend; Gateway API prefers an exact path to a prefix.
+    """
+    picked = [{"path": {"type": "Exact", "value": path}} for path in ROUTED_PATHS]
+    pool = {"group": POOL_GROUP, "kind": "InferencePool", "name": pool_name(graph), "port": HTTP_PORT}
     return {
         "apiVersion": f"{_GATEWAY_GROUP}/v1",
         "kind": "HTTPRoute",
@@ -26,14 +41,22 @@ def http_route(
             "parentRefs": [{"name": gateway, "namespace": gateway_namespace, "sectionName": listener}],
             "hostnames": [host],
             "rules": [
-                {
-                    "matches": [{"path": {"type": "PathPrefix", "value": "/v1"}}],
-                    "backendRefs": [{"name": frontend_service(graph), "port": HTTP_PORT}],
-                    # A long answer streams for minutes.
-                    "timeouts": {"request": "0s"},
-                }
+                *([_rule(picked, pool)] if inference_extension else []),
+                _rule(
+                    [{"path": {"type": "PathPrefix", "value": "/v1"}}],
+                    {"name": frontend_service(graph), "port": HTTP_PORT},
+                ),
             ],
         },
+    }
+
+
+def _rule(matches: Sequence[Mapping[str, Any]], backend: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "matches": list(matches),
+        "backendRefs": [backend],
+        # A long answer streams for minutes.
+        "timeouts": {"request": "0s"},
     }
 
 

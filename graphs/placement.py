@@ -46,15 +46,22 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
     return affinity
 
 
-def frontend_affinity(plan: GraphPlan) -> dict[str, Any]:
-    """A node the image runs on, without GPUs where there is one; frontends of one graph apart from each other."""
-    frontends = {GRAPH_LABEL: plan.name, COMPONENT_TYPE_LABEL: "frontend"}
+def cpu_affinity(plan: GraphPlan) -> dict[str, Any]:
+    """A node the image runs on, without GPUs where there is one."""
     without_gpu = {"matchExpressions": [{"key": GPU_PRESENT_LABEL, "operator": "DoesNotExist"}]}
     return {
         "nodeAffinity": {
             **_required(_in(ARCH_LABEL, *plan.image_knobs.archs)),
             "preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": without_gpu}],
-        },
+        }
+    }
+
+
+def frontend_affinity(plan: GraphPlan) -> dict[str, Any]:
+    """As any pod without GPUs; frontends of one graph apart from each other."""
+    frontends = {GRAPH_LABEL: plan.name, COMPONENT_TYPE_LABEL: "frontend"}
+    return {
+        **cpu_affinity(plan),
         "podAntiAffinity": _preferred(
             {"labelSelector": {"matchLabels": frontends}, "topologyKey": _HOST},
         ),

@@ -9,6 +9,7 @@ from typing import Any
 from graphs.names import HTTP_PORT, SYSTEM_PORT
 from targets.catalogue import MODEL_ID
 
+_PICKER_HEALTH_PORT = 9003
 _MODEL_LISTED = (
     "import json,sys,urllib.request as r;"
     f"d=json.load(r.urlopen('http://127.0.0.1:{HTTP_PORT}/v1/models',timeout=4))['data'];"
@@ -36,6 +37,36 @@ def frontend() -> dict[str, Any]:
             "failureThreshold": 3,
         },
         "livenessProbe": _http("/live", HTTP_PORT, period=10, failures=6),
+    }
+
+
+def frontend_sidecar() -> dict[str, Any]:
+    """Ready without asking for the model: a worker is discovered once its pod, this container too, is ready.
+
+    Each is an HTTP request, since the operator merges them into its own, and a probe may not be of two kinds.
+    """
+    return {
+        "startupProbe": _http("/live", HTTP_PORT, period=5, failures=60),
+        "readinessProbe": _http("/health", HTTP_PORT, period=10, failures=3),
+        "livenessProbe": _http("/live", HTTP_PORT, period=10, failures=6),
+    }
+
+
+def endpoint_picker() -> dict[str, Any]:
+    """It serves once a worker has registered; the operator's 30 minutes are less than some workers load."""
+    return {
+        "startupProbe": _grpc(period=10, failures=540),
+        "readinessProbe": _grpc(period=10, failures=3),
+        "livenessProbe": _grpc(period=10, failures=6),
+    }
+
+
+def _grpc(*, period: int, failures: int) -> dict[str, Any]:
+    return {
+        "grpc": {"port": _PICKER_HEALTH_PORT, "service": "inference-extension"},
+        "periodSeconds": period,
+        "timeoutSeconds": 5,
+        "failureThreshold": failures,
     }
 
 

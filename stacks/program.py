@@ -42,7 +42,10 @@ def build(settings: Settings) -> dict[str, Any]:
     cluster: Cluster = _cluster(settings) if eks is None else eks.cluster
     monitoring = services.monitoring(settings, cluster)
     token, pull_secret, platform_needs = _secrets(settings, eks, cluster)
-    platform = services.platform(settings, plans, [*monitoring, *platform_needs], cluster)
+    inference_extension = services.inference_extension(plan, cluster)
+    platform = services.platform(
+        settings, plans, [*monitoring, *platform_needs, *inference_extension], cluster
+    )
     end = _time_to_live(settings, eks, platform, cluster)
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])

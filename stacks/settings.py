@@ -113,7 +113,12 @@ class Settings(Strict):
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
         pool = self.gpu_pool()
         plans = (
-            resolve(self.published(), self._with_pull_secret(self.graph), pool),
+            resolve(
+                self.published(),
+                self._with_pull_secret(self.graph),
+                pool,
+                inference_extension=self.ingress is not None and self.ingress.inference_extension,
+            ),
             *(
                 resolve(
                     TARGETS[graph.target or self.target],

@@ -11,6 +11,7 @@ from components.cluster_access import Cluster
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.image_pull import ImagePull, ImagePullArgs
+from components.inference_extension import InferenceExtension
 from components.inference_graph import InferenceGraph
 from components.ingress import Ingress, IngressArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
@@ -163,8 +164,9 @@ def watch(
     if said.kind == "none" or not settings.graphs_run():
         return
     cost = hourly(settings)
+    sidecars = any(plan.inference_extension for plan in plans)
     monitors = [
-        *(pod_monitors(namespace, said.labels) if said.pod_monitors else []),
+        *(pod_monitors(namespace, said.labels, sidecars=sidecars) if said.pod_monitors else []),
         dcgm_service_monitor(namespace, said.labels),
         prometheus_rule(plans, namespace, said.objectives(settings.tags.ttl), said.labels),
     ]
@@ -182,7 +184,10 @@ def platform(
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
 ) -> DynamoPlatform:
-    """The Dynamo platform, installed or checked. needed: monitoring and pull Secret, which it refers to."""
+    """The Dynamo platform, installed or checked.
+
+    needed: monitoring and pull Secret, which it refers to, and the InferencePool API, which it looks for at start.
+    """
     said, wanted = settings.platform, settings.platform_plan(plans)
     installation = Installation(
         chart=chart_url(wanted.version),
@@ -213,6 +218,11 @@ def image_pull(
     return [ImagePull("image-pull", args, _on(cluster, needed))]
 
 
+def inference_extension(plan: GraphPlan, cluster: Cluster) -> list[pulumi.Resource]:
+    """The InferencePool API, looked up where the main graph needs it."""
+    return [InferenceExtension("inference-extension", _on(cluster))] if plan.inference_extension else []
+
+
 def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster: Cluster) -> Ingress | None:
     """The main graph's endpoint outside the cluster, where one is asked for."""
     said = settings.ingress
@@ -231,6 +241,7 @@ def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster:
         listener=said.listener,
         keys=keys or None,
         existing_secret=said.existing_secret,
+        inference_extension=plan.inference_extension,
     )
     return Ingress("ingress", args, _on(cluster, [graph]))
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from targets.catalogue import Engine, Role, Worker
 from targets.hardware import INSTANCE_TYPES, Gpu
 from targets.plan import GraphPlan, Refusal, WorkerPlan
-from targets.releases import EFA_IMAGES_SINCE, LATEST_PATCH, Version
+from targets.releases import EFA_IMAGES_SINCE, ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 
 GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
@@ -298,14 +298,18 @@ def _transport(plan: GraphPlan) -> Iterator[str]:
 
 
 def _routing(plan: GraphPlan) -> Iterator[str]:
-    reuse_off = any(
-        w.worker.engine_file.get("kv_cache_config", {}).get("enable_block_reuse") is False
-        for w in plan.workers
-    )
-    if plan.router_mode == "kv" and reuse_off:
+    if plan.router_mode == "kv" and not plan.reuses_kv_blocks:
         yield (
             f"{plan.key}.frontend.routerMode: 'kv' finds nothing on target {plan.target.name}, whose engine files "
             "switch KV block reuse off; choose round-robin or random"
+        )
+
+
+def _inference_extension(plan: GraphPlan) -> Iterator[str]:
+    if plan.inference_extension and plan.version < ENDPOINT_PICKER_SINCE:
+        yield (
+            f"ingress.inferenceExtension: true needs the endpoint picker of Dynamo {ENDPOINT_PICKER_SINCE} or newer, "
+            f"but {plan.name} is Dynamo {plan.version}; use {plan.key}.dynamoVersion {LATEST_PATCH['1.6']} or newer"
         )
 
 
@@ -375,6 +379,6 @@ def _grove_length(component: str, nodes: int) -> int:
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _release, _knobs, _capacity, _parallelism, _limits, _transport, _routing, _arguments, _environment, _image,
-    _names,
+    _release, _knobs, _capacity, _parallelism, _limits, _transport, _routing, _inference_extension, _arguments,
+    _environment, _image, _names,
 )  # fmt: skip

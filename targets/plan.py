@@ -14,6 +14,8 @@ _REPOSITORY = {
     Engine.SGLANG: f"{_REGISTRY}/sglang-runtime",
     Engine.TRTLLM: f"{_REGISTRY}/tensorrtllm-runtime",
 }
+ENDPOINT_PICKER_REPOSITORY = f"{_REGISTRY}/dynamo-frontend"
+"""Its entry point is the endpoint picker; runtime images do not hold it."""
 _MOCKER_REPOSITORY, _MOCKER_REPOSITORY_SINCE = f"{_REGISTRY}/dynamo-planner", Version(1, 3)
 """There is no image of the mocker's own; this one is the smallest that holds it. Earlier releases: vLLM's."""
 
@@ -75,6 +77,7 @@ class GraphPlan:
     """One graph, resolved. key: where its knobs stand in the stack's config, for messages.
 
     image: what its pods run; where the stack builds an image, the published one that is there meanwhile.
+    inference_extension: whether a Gateway routes to its workers through an endpoint picker.
     """
 
     key: str
@@ -88,6 +91,7 @@ class GraphPlan:
     workers: tuple[WorkerPlan, ...]
     pool: Pool
     transport: str
+    inference_extension: bool = False
 
     @property
     def gpus(self) -> int:
@@ -98,6 +102,12 @@ class GraphPlan:
     def uses_efa(self) -> bool:
         """Whether KV cache travels between nodes; aggregated workers hand none over."""
         return self.transport == "efa" and self.target.disaggregated
+
+    @property
+    def reuses_kv_blocks(self) -> bool:
+        """Whether workers keep a prompt's KV blocks for the next prompt that begins alike."""
+        files = (planned.worker.engine_file for planned in self.workers)
+        return all(file.get("kv_cache_config", {}).get("enable_block_reuse", True) for file in files)
 
     @property
     def needs_compute_domain(self) -> bool:
@@ -115,7 +125,9 @@ class GraphPlan:
         return (served, Weights(model=DRAFT_MODEL_ID, revision=self.knobs.draft_revision or "main"))
 
 
-def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph") -> GraphPlan:
+def resolve(
+    target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph", inference_extension: bool = False
+) -> GraphPlan:
     """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have."""
     roles = {worker.role for worker in target.workers}
     for role in Role:
@@ -141,6 +153,7 @@ def resolve(target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph"
         workers=workers,
         pool=pool,
         transport=transport,
+        inference_extension=inference_extension,
     )
 
 

@@ -64,7 +64,11 @@ def check_use(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) 
 
     install: whether the stack installs it; how an existing one was installed is not ours to judge.
     """
-    problems = [problem for plan in plans for problem in _multinode(platform, plan)]
+    problems = [
+        problem
+        for plan in plans
+        for problem in (*_multinode(platform, plan), *_inference_extension(platform, plan))
+    ]
     if install:
         problems += [*_chart(platform), *_services(platform, min(plan.version for plan in plans))]
     if problems:
@@ -94,6 +98,15 @@ def _services(platform: Platform, runtime: Version) -> Iterator[str]:
         yield (
             f"platform.etcd: false, but graphs of Dynamo {runtime} need etcd; leave the key out or use "
             f"graph.dynamoVersion {ETCD_NEEDED_BEFORE} or newer"
+        )
+
+
+def _inference_extension(platform: Platform, plan: GraphPlan) -> Iterator[str]:
+    """The endpoint picker knows a worker's pod by its id, which is made from the pod's name by one discovery alone."""
+    if plan.inference_extension and platform.discovery is Discovery.ETCD:
+        yield (
+            "platform.discovery: 'etcd', under which the endpoint picker of ingress.inferenceExtension finds no pod of "
+            "a worker; choose 'kubernetes'"
         )
 
 

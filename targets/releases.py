@@ -51,6 +51,9 @@ The operator serves it from 1.2.0, but its admission was ported only in 1.3 (dyn
 v1beta1 may be refused for having no services (dynamo#10419).
 """
 
+ENDPOINT_PICKER_SINCE = Version(1, 5)
+"""First release with an endpoint picker of Dynamo's own; before, the picker wants a plug-in configuration."""
+
 EFA_IMAGES_SINCE = Version(1, 0)
 _EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 2)
 

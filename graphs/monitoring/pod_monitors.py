@@ -15,17 +15,27 @@ from graphs.placement import COMPONENT_TYPE_LABEL, GRAPH_LABEL
 API_VERSION = "monitoring.coreos.com/v1"
 SUB_COMPONENT_TYPE_LABEL = "nvidia.com/dynamo-sub-component-type"
 """Says prefill or decode in graphs of v1alpha1, whose component type is `worker` for both."""
+SIDECAR_ROLE = "frontend-sidecar"
+"""A role of their own: one that answers says nothing about the worker beside it, nor about the graph's frontend."""
 _INTERVAL = "15s"
 
 
-def pod_monitors(namespace: str, labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """PodMonitors for every graph of the namespace. labels: what the Prometheus selects monitors by."""
+def pod_monitors(
+    namespace: str, labels: Mapping[str, str], *, sidecars: bool = False
+) -> list[dict[str, Any]]:
+    """PodMonitors for every graph of the namespace. labels: what the Prometheus selects monitors by.
+
+    sidecars: whether a graph has frontends beside its workers, which count the requests that a Gateway sends there.
+    """
+    workers = ("worker", "prefill", "decode")
+    beside = _pod_monitor(
+        "dynamo-frontend-sidecars", namespace, labels, workers, ("http",), role=SIDECAR_ROLE
+    )
     return [
         _pod_monitor("dynamo-frontends", namespace, labels, ("frontend",), ("http",)),
         # A worker names its NIXL port only with telemetry on; a port that no pod has scrapes nothing.
-        _pod_monitor(
-            "dynamo-workers", namespace, labels, ("worker", "prefill", "decode"), ("system", "nixl")
-        ),
+        _pod_monitor("dynamo-workers", namespace, labels, workers, ("system", "nixl")),
+        *([beside] if sidecars else []),
     ]
 
 
@@ -44,8 +54,15 @@ def dcgm_service_monitor(namespace: str, labels: Mapping[str, str]) -> dict[str,
 
 
 def _pod_monitor(
-    name: str, namespace: str, labels: Mapping[str, str], types: tuple[str, ...], ports: tuple[str, ...]
+    name: str,
+    namespace: str,
+    labels: Mapping[str, str],
+    types: tuple[str, ...],
+    ports: tuple[str, ...],
+    *,
+    role: str | None = None,
 ) -> dict[str, Any]:
+    """role: what the pods' role is called, where their labels do not say it."""
     selected = {"key": COMPONENT_TYPE_LABEL, "operator": "In", "values": list(types)}
     return {
         "apiVersion": API_VERSION,
@@ -54,16 +71,19 @@ def _pod_monitor(
         "spec": {
             "selector": {"matchExpressions": [selected]},
             "podMetricsEndpoints": [
-                {"port": port, "path": "/metrics", "interval": _INTERVAL, "relabelings": _relabelings()}
+                {"port": port, "path": "/metrics", "interval": _INTERVAL, "relabelings": _relabelings(role)}
                 for port in ports
             ],
         },
     }
 
 
-def _relabelings() -> list[dict[str, Any]]:
+def _relabelings(role: str | None) -> list[dict[str, Any]]:
+    graph = _from_pod_label(GRAPH_LABEL, GRAPH)
+    if role is not None:
+        return [graph, {"action": "replace", "targetLabel": ROLE, "replacement": role}]
     return [
-        _from_pod_label(GRAPH_LABEL, GRAPH),
+        graph,
         _from_pod_label(COMPONENT_TYPE_LABEL, ROLE),
         _from_pod_label(SUB_COMPONENT_TYPE_LABEL, ROLE),
     ]

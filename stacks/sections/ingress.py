@@ -25,6 +25,8 @@ class IngressSettings(Strict):
     """API key by client name, as Pulumi secrets."""
     existing_secret: ObjectName | None = None
     """Name of a Secret in the graph's namespace with one key for each client, instead of apiKeys."""
+    inference_extension: bool = False
+    """Whether the Gateway sends chat requests straight to the worker that Dynamo's Endpoint Picker chooses."""
 
     @model_validator(mode="after")
     def _one_source(self) -> "IngressSettings":

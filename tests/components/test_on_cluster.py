@@ -99,6 +99,32 @@ def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> Non
     }
 
 
+def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
+    behind = resolve(
+        TARGETS["vllm-disagg-h100"],
+        GraphKnobs(dynamo_version="1.6.1"),
+        Pool(instance=INSTANCE_TYPES["p5.48xlarge"], nodes=1),
+        inference_extension=True,
+    )
+    recorder = deploy(
+        lambda: InferenceGraph(
+            "graph",
+            InferenceGraphArgs(plan=behind, namespace="dynamo", image=pulumi.Output.from_input("r/x@1")),
+        )
+    )
+    spec = named(recorder, "graph", ":DynamoGraphDeployment").inputs["spec"]
+    images = {
+        component["name"]: [each["image"] for each in component["podTemplate"]["spec"]["containers"]]
+        for component in spec["components"]
+    }
+    assert images == {
+        "Frontend": ["r/x@1"],
+        "Epp": ["nvcr.io/nvidia/ai-dynamo/dynamo-frontend:1.6.1"],
+        "VllmPrefillWorker": ["r/x@1", "r/x@1"],
+        "VllmDecodeWorker": ["r/x@1", "r/x@1"],
+    }
+
+
 def test_gb200_workers_wait_for_their_compute_domain() -> None:
     def program() -> None:
         gb200 = plan("trtllm-agg-gb200", "p6e-gb200.36xlarge")

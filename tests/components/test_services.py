@@ -9,6 +9,7 @@ import pytest
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.image_pull import ImagePull, ImagePullArgs
+from components.inference_extension import InferenceExtension
 from components.ingress import Ingress, IngressArgs
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
@@ -388,6 +389,56 @@ def test_only_the_openai_api_is_reached_and_only_over_tls() -> None:
     assert rule["matches"] == [{"path": {"type": "PathPrefix", "value": "/v1"}}]
     assert rule["backendRefs"] == [{"name": "gpt-oss-disagg-frontend", "port": 8000}]
     assert recorder.registered_outputs["ingress"] == {"endpoint": "https://llm.example.com/v1"}
+
+
+def test_what_a_picker_routes_goes_to_the_pool_under_the_same_keys() -> None:
+    recorder = deploy(public(inference_extension=True))
+    route = named(recorder, "openai-api", ":HTTPRoute").inputs
+    picked, rest = route["spec"]["rules"]
+    assert picked["matches"] == [{"path": {"type": "Exact", "value": "/v1/chat/completions"}}]
+    pool = {"kind": "InferencePool", "name": "gpt-oss-disagg-pool", "port": 8000}
+    assert picked["backendRefs"] == [{"group": "inference.networking.k8s.io", **pool}]
+    assert rest["matches"] == [{"path": {"type": "PathPrefix", "value": "/v1"}}]
+    assert rest["backendRefs"] == [{"name": "gpt-oss-disagg-frontend", "port": 8000}]
+    assert picked["timeouts"] == rest["timeouts"] == {"request": "0s"}
+    (target,) = named(recorder, "openai-api-keys", ":SecurityPolicy").inputs["spec"]["targetRefs"]
+    assert target == {
+        "group": "gateway.networking.k8s.io",
+        "kind": "HTTPRoute",
+        "name": route["metadata"]["name"],
+    }
+
+
+class WithPools(Deployed):
+    """A cluster whose InferencePool API is in some versions."""
+
+    versions: tuple[str, ...] = ()
+
+    def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().ReadResource(request)
+        if request.id == "inferencepools.inference.networking.k8s.io":
+            served = [{"name": version, "served": True} for version in self.versions]
+            response.properties.update({"spec": {"versions": [*served, {"name": "v2", "served": False}]}})
+        return response
+
+
+def test_the_pools_api_is_read_and_not_managed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WithPools, "versions", ("v1alpha2", "v1"))
+    monkeypatch.setattr("tests.components.recording.Deployed", WithPools)
+    recorder = deploy(lambda: void(InferenceExtension("inference-extension")))
+    assert named(recorder, "inferencepools.inference.networking.k8s.io").read
+    assert recorder.registered_outputs["inference-extension"] == {"version": "v1"}
+
+
+def test_a_pools_api_of_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(WithPools, "versions", ("v1alpha2",))
+    monkeypatch.setattr("tests.components.recording.Deployed", WithPools)
+    with pytest.raises(pulumi.RunError) as error:
+        deploy(lambda: void(InferenceExtension("inference-extension")))
+    assert str(error.value) == (
+        "dynamo-gpt-oss:ingress.inferenceExtension: true needs inferencepools.inference.networking.k8s.io in v1, but "
+        "the cluster serves v1alpha2; upgrade the Gateway API Inference Extension"
+    )
 
 
 def test_keys_that_are_there_are_used_and_not_managed() -> None:

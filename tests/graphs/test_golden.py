@@ -19,6 +19,15 @@ OVER_EFA = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.4.2", "transport": "efa"},
 }
+BEHIND_A_PICKER = {
+    "graph": {"dynamoVersion": "1.6.1"},
+    "ingress": {
+        "host": "llm.example.com",
+        "gateway": "envoy/public",
+        "existingSecret": "keys",
+        "inferenceExtension": True,
+    },
+}
 OVER_NODES = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.3.1", "worker": {"tensorParallel": 8, "nodes": 2}},
@@ -33,6 +42,7 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
     for name in GUIDE_OF_0_4:
         yield f"{name}-over-efa", name, OVER_EFA
+    yield "vllm-disagg-agentic-b200-behind-a-picker", "vllm-disagg-agentic-b200", BEHIND_A_PICKER
     yield "trtllm-agg-gb200-over-nodes", "trtllm-agg-gb200", OVER_NODES
 
 

@@ -257,5 +257,16 @@ def test_frontends_workers_and_nixl_are_scraped() -> None:
     assert workers["spec"]["selector"]["matchExpressions"][0]["values"] == ["worker", "prefill", "decode"]
 
 
+def test_frontends_beside_workers_are_scraped_under_a_role_of_their_own() -> None:
+    """Else a frontend that answers would stand for the worker, or the graph's frontend, that does not."""
+    (*usual, sidecars) = pod_monitors("dynamo", LABELS, sidecars=True)
+    assert usual == pod_monitors("dynamo", LABELS)
+    (endpoint,) = sidecars["spec"]["podMetricsEndpoints"]
+    assert endpoint["port"] == "http"
+    roles = [r for r in endpoint["relabelings"] if r["targetLabel"] == "role"]
+    assert roles == [{"action": "replace", "targetLabel": "role", "replacement": "frontend-sidecar"}]
+    assert sidecars["spec"]["selector"] == usual[1]["spec"]["selector"]
+
+
 def test_prometheus_is_where_its_service_is() -> None:
     assert prometheus_url("monitoring") == "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"

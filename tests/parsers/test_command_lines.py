@@ -10,7 +10,7 @@ from targets.checks import check
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
-from targets.releases import LATEST_PATCH
+from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 from tests.parsers.harness import RELEASES, parse_all
 
 TUNED = RoleKnobs(
@@ -39,6 +39,8 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
     )
     if target.disaggregated and target.gpus:
         yield resolve(target, GraphKnobs(dynamo_version=release, transport="efa"), pool)
+    if Version.parse(release) >= ENDPOINT_PICKER_SINCE:
+        yield resolve(target, GraphKnobs(dynamo_version=release), pool, inference_extension=True)
 
 
 def _instance(target: Target) -> InstanceType:
@@ -68,7 +70,7 @@ def test_the_release_takes_every_command_line(release: str) -> None:
     for target in TARGETS.values():
         for plan in plans(target, release):
             found = list(command_lines(graph_deployment(plan, "default")))
-            assert len(found) == 1 + len(plan.workers)
+            assert len(found) == 1 + len(plan.workers) * (2 if plan.inference_extension else 1)
             for module, args in found:
                 lines.setdefault(module, {})[tuple(args)] = target.name
     assert {"frontend", "trtllm", "vllm", "sglang"} <= lines.keys()

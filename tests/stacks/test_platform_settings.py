@@ -12,6 +12,12 @@ from targets.releases import LATEST_PATCH, Version
 
 STACK: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}}
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
+PICKED = {
+    "host": "llm.example.com",
+    "gateway": "envoy/public",
+    "existingSecret": "keys",
+    "inferenceExtension": True,
+}
 SECRET = {"name": "tokens/hf", "region": "us-east-1"}
 
 
@@ -119,6 +125,16 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "a client that cannot be a key of a Secret": (
         {"ingress": {"host": "llm.example.com", "gateway": "envoy/public", "apiKeys": {"a b": "sk-hidden"}}},
         "ingress.apiKeys.a b: [secret]: string should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'",
+    ),
+    "an endpoint picker before there was one": (
+        {"ingress": PICKED},
+        "ingress.inferenceExtension: true needs the endpoint picker of Dynamo 1.5.0 or newer, but gpt-oss-disagg is "
+        "Dynamo 1.2.1; use graph.dynamoVersion 1.6.1 or newer",
+    ),
+    "an endpoint picker that cannot find a worker's pod": (
+        release("1.6.1", discovery="etcd") | {"ingress": PICKED},
+        "platform.discovery: 'etcd', under which the endpoint picker of ingress.inferenceExtension finds no pod of a "
+        "worker; choose 'kubernetes'",
     ),
     "an address for a Prometheus that is installed": (
         {"monitoring": {"kind": "install", "endpoint": "http://prometheus:9090"}},

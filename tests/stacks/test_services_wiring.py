@@ -174,7 +174,31 @@ def test_the_endpoint_outside_is_an_output() -> None:
     assert made.outputs["publicEndpoint"] == "https://llm.example.com/v1"
 
 
+@pytest.mark.parametrize("more", [{}, EKS], ids=["existing", "eks"])
+def test_a_gateway_without_pools_is_noticed_before_anything_is_paid_for(more: dict[str, Any]) -> None:
+    ingress = {"host": "llm.example.com", "gateway": "envoy/public", "apiKeys": {"ci": "sk-1"}}
+    made = evaluated(
+        **more,
+        graph={"dynamoVersion": "1.6.1"},
+        ingress=ingress | {"inferenceExtension": True},
+        graphs=[{"name": "other"}],
+        pool={"nodes": 2},
+    )
+    pools = one(made, "CustomResourceDefinition", "inferencepools.inference.networking.k8s.io")
+    assert pools.read
+    gpu_nodes = [
+        r for r in of_kind(made, "NodeGroup") if comes_after(made, r, one(made, "Job", "model-download"))
+    ]
+    assert bool(gpu_nodes) is bool(more)
+    graphs = of_kind(made, "DynamoGraphDeployment")
+    for resource in (one(made, "Release", "dynamo-platform"), *graphs, *gpu_nodes):
+        assert comes_after(made, resource, pools), resource.urn
+    shapes = {graph.name: json.dumps(graph.inputs) for graph in graphs}
+    assert {name: '"epp"' in shape for name, shape in shapes.items()} == {"graph": True, "other": False}
+
+
 def test_nothing_is_reached_from_outside_by_default() -> None:
     made = evaluated()
+    assert not [r for r in made.resources if r.read and "inferencepools" in r.name]
     assert not of_kind(made, "HTTPRoute")
     assert not [r for r in of_kind(made, "Service") if r.inputs.get("spec", {}).get("type") != "ClusterIP"]
