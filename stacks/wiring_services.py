@@ -186,7 +186,7 @@ def platform(
 ) -> DynamoPlatform:
     """The Dynamo platform, installed or checked.
 
-    needed: monitoring and pull Secret, which it refers to, and the InferencePool API, which it looks for at start.
+    needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
     """
     said, wanted = settings.platform, settings.platform_plan(plans)
     installation = Installation(
