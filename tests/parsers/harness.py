@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from embedded.paths import CACHE, PROJECT
 
@@ -78,10 +79,19 @@ def parse_all(release: str, module: str, argvs: Sequence[Sequence[str]]) -> list
     Raises RuntimeError if the release cannot be downloaded or its parser cannot be run at all.
     """
     minor = release.rpartition(".")[0]
+    answers = run_child("child", release, [list(argv) for argv in argvs], module, minor)
+    return [ParseResult(*answer) for answer in answers]
+
+
+def run_child(child: str, release: str, question: object, *args: str) -> Any:
+    """What `tests.parsers.<child>` prints as JSON for a release's folder and the arguments; question: JSON on stdin.
+
+    Raises RuntimeError if the release cannot be downloaded or the child fails.
+    """
     with tempfile.TemporaryDirectory() as home:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.parsers.child", str(unpacked(release)), module, minor],
-            input=json.dumps([list(argv) for argv in argvs]),
+            [sys.executable, "-m", f"tests.parsers.{child}", str(unpacked(release)), *args],
+            input=json.dumps(question),
             env={"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home, "PYTHONPATH": str(PROJECT)},
             cwd=home,
             timeout=120,
@@ -90,8 +100,8 @@ def parse_all(release: str, module: str, argvs: Sequence[Sequence[str]]) -> list
             check=False,
         )
     if done.returncode:
-        raise RuntimeError(f"the parser of dynamo.{module} {release} did not run:\n{done.stderr}")
-    return [ParseResult(*answer) for answer in json.loads(done.stdout.splitlines()[-1])]
+        raise RuntimeError(f"{child} {' '.join(args)} of Dynamo {release} did not run:\n{done.stderr}")
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def unpacked(release: str) -> Path:

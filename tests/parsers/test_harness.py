@@ -73,5 +73,5 @@ def test_a_refusal_says_what_the_parser_says() -> None:
 
 
 def test_a_parser_that_cannot_run_is_an_error_and_no_verdict() -> None:
-    with pytest.raises(RuntimeError, match=r"the parser of dynamo\.nowhere 1\.2\.1 did not run"):
+    with pytest.raises(RuntimeError, match=r"nowhere 1\.2 of Dynamo 1\.2\.1 did not run"):
         parse("1.2.1", "nowhere", ())
