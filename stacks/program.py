@@ -50,6 +50,7 @@ def build(settings: Settings) -> dict[str, Any]:
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     services.watch(settings, plans, monitoring, cluster)
+    sizing = services.sizing(settings, plan, [platform, cache], cluster)
     image_pull = services.image_pull(settings, plans, pull_secret, cluster) if eks else []
     pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull, *end])
     before_graphs = pulumi.ResourceOptions(
@@ -71,7 +72,11 @@ def build(settings: Settings) -> dict[str, Any]:
     verified = _verified(settings, plans, graphs, cluster)
     if settings.benchmark.run and graphs:
         _benchmark(settings, plan, cluster, verified)
-    return (_outputs(settings, plans, graphs, ingress) if graphs else {}) | _eks_outputs(settings, eks, pool)
+    return {
+        **(_outputs(settings, plans, graphs, ingress) if graphs else {}),
+        **({"sizing": sizing.name} if sizing else {}),
+        **_eks_outputs(settings, eks, pool),
+    }
 
 
 def _built_image(settings: Settings, plan: GraphPlan) -> pulumi.Output[str] | None:

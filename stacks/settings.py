@@ -22,6 +22,7 @@ from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
+from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
@@ -32,6 +33,7 @@ from targets.knobs import FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.platform import Platform, check_use
 from targets.releases import Version
+from targets.sizing import Sizing, check_sizing
 from targets.strict import Strict
 
 PROJECT = "dynamo-gpt-oss"
@@ -84,6 +86,8 @@ class Settings(Strict):
     """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
     """The load that the main graph is measured with."""
+    sizing: SizingSettings | None = None
+    """What Dynamo's profiler is asked about the main graph's engine and pool."""
 
     def published(self) -> Target:
         """The target's data."""
@@ -141,6 +145,14 @@ class Settings(Strict):
         oldest = min(plan.version for plan in plans)
         return self.platform.resolved(self.platform_version(), oldest, self.monitoring.prometheus)
 
+    def sizing_question(self, plan: GraphPlan) -> Sizing | None:
+        """What the profiler is asked about the main graph, checked, where it is asked. Raises Refusal."""
+        if self.sizing is None:
+            return None
+        question = self.sizing.resolved(plan.target, self.monitoring)
+        check_sizing(question, plan, self.platform_version())
+        return question
+
     def _with_pull_secret(self, knobs: GraphKnobs) -> GraphKnobs:
         """The knobs, with the pull Secret that the stack makes where they name none."""
         if not self.ngc.given or knobs.image.pull_secret:
@@ -180,7 +192,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     """Settings from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
     try:
         settings = Settings.model_validate(values)
-        settings.plan()
+        settings.sizing_question(settings.plan())
         _check_benchmark(settings)
         _check_capacity(settings)
         _check_services(settings)

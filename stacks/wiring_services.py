@@ -17,6 +17,7 @@ from components.ingress import Ingress, IngressArgs
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
 from components.pull_secret import PullSecret, PullSecretArgs
+from components.sizing_request import SizingRequest, SizingRequestArgs
 from components.storage_class import efs_storage_class
 from graphs.monitoring.alerts import prometheus_rule
 from graphs.monitoring.dashboards import config_map, dashboards
@@ -221,6 +222,22 @@ def image_pull(
 def inference_extension(plan: GraphPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The InferencePool API, looked up where the main graph needs it."""
     return [InferenceExtension("inference-extension", _on(cluster))] if plan.inference_extension else []
+
+
+def sizing(
+    settings: Settings, plan: GraphPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> SizingRequest | None:
+    """The question to Dynamo's profiler, where one is asked. needed: the platform, and the weights that it reads."""
+    question = settings.sizing_question(plan)
+    if question is None:
+        return None
+    args = SizingRequestArgs(
+        sizing=question,
+        plan=plan,
+        namespace=settings.cluster.namespace,
+        platform=settings.platform_version(),
+    )
+    return SizingRequest("sizing", args, _on(cluster, needed))
 
 
 def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster: Cluster) -> Ingress | None:

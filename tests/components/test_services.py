@@ -16,6 +16,7 @@ from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, W
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
 from components.pull_secret import PullSecret, PullSecretArgs
 from components.secret_access import SecretAccess, SecretAccessArgs
+from components.sizing_request import SizingRequest, SizingRequestArgs
 from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
 from graphs.monitoring.dashboards import config_map
 from graphs.monitoring.pod_monitors import pod_monitors
@@ -24,6 +25,7 @@ from graphs.secrets import AwsSecret
 from ops.evaluate import Resource, Secret
 from targets.plan import all_weights
 from targets.releases import Version
+from targets.sizing import Sizing
 from tests.components.recording import Deployed, deploy, named
 from tests.components.test_on_cluster import plan
 
@@ -466,3 +468,17 @@ def test_images_are_pulled_by_pods_that_take_no_gpu() -> None:
 
 def void(_: object) -> None:
     """Programs return nothing."""
+
+
+def test_a_question_to_the_profiler_is_one_object_that_is_not_waited_for() -> None:
+    question = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024)
+
+    def ask() -> None:
+        args = SizingRequestArgs(sizing=question, plan=plan(), namespace="dynamo", platform=Version(1, 6, 1))
+        SizingRequest("sizing", args)
+
+    recorder = deploy(ask)
+    request = named(recorder, "sizing", ":DynamoGraphDeploymentRequest")
+    assert request.parent == named(recorder, "sizing", ":SizingRequest").urn
+    assert "annotations" not in request.inputs["metadata"]
+    assert recorder.registered_outputs["sizing"] == {"name": request.inputs["metadata"]["name"]}

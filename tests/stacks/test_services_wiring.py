@@ -202,3 +202,43 @@ def test_nothing_is_reached_from_outside_by_default() -> None:
     assert not [r for r in made.resources if r.read and "inferencepools" in r.name]
     assert not of_kind(made, "HTTPRoute")
     assert not [r for r in of_kind(made, "Service") if r.inputs.get("spec", {}).get("type") != "ClusterIP"]
+
+
+SIZING: dict[str, Any] = {"platform": {"version": "1.6.1"}, "sizing": {"concurrency": 64}}
+
+
+def test_the_profiler_is_asked_once_the_weights_are_there_and_goes_before_the_platform() -> None:
+    made = evaluated(**SIZING)
+    (request,) = of_kind(made, "DynamoGraphDeploymentRequest")
+    assert comes_after(made, request, one(made, "Release", "dynamo-platform"))
+    assert comes_after(made, request, one(made, "Job", "model-download"))
+    assert made.outputs["sizing"] == request.inputs["metadata"]["name"]
+
+
+def test_what_is_asked_follows_from_target_and_monitoring() -> None:
+    made = evaluated(**SIZING, monitoring={"ttftSeconds": 1.5, "itlSeconds": 0.02})
+    spec = of_kind(made, "DynamoGraphDeploymentRequest")[0].inputs["spec"]
+    assert spec["sla"] == {"ttft": 1500, "itl": 20}
+    assert spec["workload"] == {"isl": 32000, "osl": 256, "concurrency": 64}
+    assert spec["image"].endswith("/dynamo-planner:1.6.1")
+
+
+@pytest.mark.parametrize("active", [True, False])
+def test_nothing_waits_for_the_profiler(active: bool) -> None:
+    """Neither GPU nodes nor graphs: its answer may take minutes, or be that the targets cannot be held."""
+    made = evaluated(**EKS, **SIZING, pool={"active": active})
+    (request,) = of_kind(made, "DynamoGraphDeploymentRequest")
+    asked = one(made, "SizingRequest", "sizing")
+    others = [each for each in made.resources if each not in (request, asked)]
+    assert bool(of_kind(made, "DynamoGraphDeployment")) is active
+    assert not [each.name for each in others if comes_after(made, each, asked)]
+    gpu_nodes = [group for group in of_kind(made, "NodeGroup") if "nvidia.com/gpu" in str(group.inputs)]
+    assert gpu_nodes
+    assert not any(comes_after(made, request, group) for group in gpu_nodes)
+    assert "pulumi.com/waitFor" not in str(request.inputs)
+
+
+def test_nobody_is_asked_by_default() -> None:
+    made = evaluated()
+    assert not of_kind(made, "DynamoGraphDeploymentRequest")
+    assert "sizing" not in made.outputs

@@ -129,6 +129,32 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "huggingFace.token: the value is not encrypted; set it with "
         "`pulumi config set --secret --path dynamo-gpt-oss:huggingFace.token`",
     ),
+    "two loads to size for": (
+        {"sizing": {"concurrency": 8, "requestRate": 2}},
+        "sizing: {concurrency, requestRate}: concurrency and requestRate are two ways to say the load; leave one out",
+    ),
+    "a profiler that does not know the model on these GPUs": (
+        {"sizing": {}},
+        "sizing: the profiler of Dynamo 1.2.1 is not known to have data of openai/gpt-oss-120b with trtllm on B200; "
+        "without, it looks at the size of the weights alone; set platform.version to 1.4.2 or newer, which runs "
+        "earlier graphs too",
+    ),
+    "a profiler that knows the model with another engine only": (
+        {"target": "vllm-disagg-h100", "platform": {"version": "1.4.2"}, "sizing": {}},
+        "sizing: the profiler of Dynamo 1.4.2 is not known to have data of openai/gpt-oss-120b with vllm on H100; "
+        "without, it looks at the size of the weights alone; set platform.version to 1.6.1 or newer, which runs "
+        "earlier graphs too",
+    ),
+    "a size for simulated engines": (
+        {"target": "mocker-disagg-cpu", "platform": {"version": "1.6.1"}, "sizing": {}},
+        "sizing: target mocker-disagg-cpu simulates its engine, and the profiler knows vllm, sglang and trtllm; choose "
+        "a target with an engine or leave the key out",
+    ),
+    "prompts to size for that the model cannot read": (
+        {"platform": {"version": "1.6.1"}, "sizing": {"isl": 131072}},
+        "sizing.isl: 131072 tokens of prompt and 256 of answer are more than the model's 131072; lower sizing.isl or "
+        "sizing.osl",
+    ),
 }
 
 

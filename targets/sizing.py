@@ -1,0 +1,77 @@
+"""What Dynamo's profiler is asked, and where it would have no answer. Pure.
+
+Sources: the support matrices inside the packages that the profiler computes with (aiconfigurator 0.7 to 0.10,
+aiconfigurator-core 0.12, aisimulate 0.13), the profiler of each released `ai-dynamo` package, and the GPUs that the
+DynamoGraphDeploymentRequest admits (deploy/operator/api/v1beta1 in ai-dynamo/dynamo).
+"""
+
+from dataclasses import dataclass
+
+from targets.catalogue import MODEL_ID, Engine
+from targets.hardware import Gpu
+from targets.knobs import MODEL_CONTEXT
+from targets.plan import GraphPlan, Refusal
+from targets.releases import LATEST_PATCH, Version
+
+GPU_SKU = {
+    Gpu.H100: "h100_sxm",
+    Gpu.H200: "h200_sxm",
+    Gpu.B200: "b200_sxm",
+    Gpu.B300: "b300_sxm",
+    Gpu.GB200: "gb200",
+}
+"""`hardware.gpuSku` by GPU. `gb200` and `b300_sxm` are admitted from 1.6 on; `gb200_sxm`, which was before, is a name
+that the performance data do not have."""
+
+_KNOWN_SINCE = Version(1, 6)
+"""First release whose data hold GPT-OSS-120B for each engine on each of these GPUs (aisimulate 0.13)."""
+_TRTLLM_KNOWN_SINCE = Version(1, 4)
+"""For TensorRT-LLM on GPUs of a single node: 1.4 computes with aiconfigurator-core 0.11, and 0.10 and 0.12 hold it."""
+_TRTLLM_KNOWN_ON = {Gpu.H100, Gpu.H200, Gpu.B200}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizing:
+    """Latencies to hold and traffic to hold them under.
+
+    ttft, itl: seconds. isl, osl: tokens of a prompt and of an answer, on average. concurrency: requests at once, or
+    request_rate: requests per second; where both are None, the most that the pool can take.
+    """
+
+    ttft: float
+    itl: float
+    isl: int
+    osl: int
+    concurrency: int | None = None
+    request_rate: float | None = None
+
+
+def check_sizing(sizing: Sizing, plan: GraphPlan, platform: Version) -> None:
+    """Raise Refusal with every reason why the profiler of that platform cannot answer, one a line, or return."""
+    problems = []
+    if plan.target.engine is Engine.MOCKER:
+        problems.append(
+            f"sizing: target {plan.target.name} simulates its engine, and the profiler knows vllm, sglang and trtllm; "
+            "choose a target with an engine or leave the key out"
+        )
+    elif plan.pool.instance.gpu is not None:
+        since = known_since(plan.target.engine, plan.pool.instance.gpu)
+        if platform < since:
+            problems.append(
+                f"sizing: the profiler of Dynamo {platform} is not known to have data of {MODEL_ID} with "
+                f"{plan.target.engine} on {plan.pool.instance.gpu}; without, it looks at the size of the weights "
+                f"alone; set platform.version to {LATEST_PATCH[since.line]} or newer, which runs earlier graphs too"
+            )
+    if sizing.isl + sizing.osl > MODEL_CONTEXT:
+        problems.append(
+            f"sizing.isl: {sizing.isl} tokens of prompt and {sizing.osl} of answer are more than the model's "
+            f"{MODEL_CONTEXT}; lower sizing.isl or sizing.osl"
+        )
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def known_since(engine: Engine, gpu: Gpu) -> Version:
+    """The first release whose profiler has performance data of the model; earlier ones ignore targets and traffic."""
+    early = engine is Engine.TRTLLM and gpu in _TRTLLM_KNOWN_ON
+    return _TRTLLM_KNOWN_SINCE if early else _KNOWN_SINCE
