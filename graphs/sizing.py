@@ -80,7 +80,7 @@ def _profiling_job(plan: GraphPlan) -> dict[str, Any]:
         # The operator takes it from a Secret that must be there, and shows it in the environment. The weights are in
         # the cache, so none is needed.
         "env": [{"name": "HUGGING_FACE_HUB_TOKEN", "value": ""}],
-        # 0.4 GiB were seen; without a request it would be the first to go when a node runs short.
+        # 0.5 GiB were seen; without a request it would be the first to go when a node runs short.
         "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
         "securityContext": container_security(),
     }

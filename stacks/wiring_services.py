@@ -227,7 +227,11 @@ def inference_extension(plan: GraphPlan, cluster: Cluster) -> list[pulumi.Resour
 def sizing(
     settings: Settings, plan: GraphPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> SizingRequest | None:
-    """The question to Dynamo's profiler, where one is asked. needed: the platform, and the weights that it reads."""
+    """The question to Dynamo's profiler, where one is asked. needed: the platform and the whole cache.
+
+    Without the model's configuration in the cache the profiler asks Hugging Face, and where it gets no answer it
+    refuses to propose a graph of vLLM or SGLang.
+    """
     question = settings.sizing_question(plan)
     if question is None:
         return None
