@@ -1,4 +1,4 @@
-"""A GPT-OSS graph: the DynamoGraphDeployment and the engine files its workers read."""
+"""A GPT-OSS graph: the DynamoGraphDeployment, and the engine files and the script that its workers read."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from graphs import local_copy
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.names import HTTP_PORT, MANAGED_BY, engine_config_map, frontend_service
@@ -37,7 +38,11 @@ class InferenceGraph(pulumi.ComponentResource):
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:InferenceGraph", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        needed = [*self._engine_files(args, child), *self._compute_domain(args, child)]
+        needed = [
+            *self._engine_files(args, child),
+            *self._copy_script(args, child),
+            *self._compute_domain(args, child),
+        ]
         graph = self._graph(name, args, needed)
         service = frontend_service(args.plan.name)
         self.name = graph.urn.apply(lambda _: args.plan.name)
@@ -56,6 +61,17 @@ class InferenceGraph(pulumi.ComponentResource):
                 metadata={"name": name, "namespace": args.namespace, "labels": dict(MANAGED_BY)},
                 data=files,
                 opts=child,
+            )
+        ]
+
+    @staticmethod
+    def _copy_script(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+        if not args.plan.copied_weights:
+            return []
+        script = local_copy.script_config_map(args.plan, args.namespace)
+        return [
+            kubernetes.core.v1.ConfigMap(
+                script["metadata"]["name"], metadata=script["metadata"], data=script["data"], opts=child
             )
         ]
 

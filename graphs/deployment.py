@@ -8,7 +8,17 @@ from typing import Any
 
 import yaml
 
-from graphs import compute_domain, frontend, inference_extension, mocker, probes, sglang, trtllm, vllm
+from graphs import (
+    compute_domain,
+    frontend,
+    inference_extension,
+    local_copy,
+    mocker,
+    probes,
+    sglang,
+    trtllm,
+    vllm,
+)  # fmt: skip
 from graphs.command import Command
 from graphs.names import (
     CACHE_CLAIM,
@@ -150,7 +160,9 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 
 def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     command, worker = worker_command(plan, planned), planned.worker
-    volumes, mounts, annotations = [_cache_volume()], [_cache_mount()], {}
+    copied, annotations = bool(plan.copied_weights), {}
+    volumes = [_cache_volume(), *(local_copy.volumes(plan) if copied else [])]
+    mounts = [local_copy.mount() if copied else _cache_mount()]
     if command.files:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
         mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
@@ -174,6 +186,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             plan,
             affinity=worker_affinity(plan),
             volumes=volumes,
+            **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
             **({"tolerations": [gpu_toleration()]} if worker.gpus else {}),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),

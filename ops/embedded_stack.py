@@ -11,7 +11,11 @@ from stacks.settings import PROJECT, Settings, from_text
 
 WHOLE = ("target", "graph", "graphs", "benchmark")
 """Sections that mean the same on any cluster; what is not named here is about a cloud or a platform."""
-PARTS = {"cache": ("size", "retain"), "huggingFace": ("token",), "pool": ("instanceType", "nodes")}
+PARTS = {
+    "cache": ("size", "retain", "localCopy"),
+    "huggingFace": ("token",),
+    "pool": ("instanceType", "nodes"),
+}
 """Keys of other sections that do."""
 
 

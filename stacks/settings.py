@@ -27,7 +27,7 @@ from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
-from targets.checks import check, check_platform, check_together
+from targets.checks import check, check_local_copy, check_platform, check_together
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
@@ -115,13 +115,14 @@ class Settings(Strict):
 
     def plans(self) -> tuple[GraphPlan, ...]:
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
-        pool = self.gpu_pool()
+        pool, local_copy = self.gpu_pool(), self.cache.local_copy
         plans = (
             resolve(
                 self.published(),
                 self._with_pull_secret(self.graph),
                 pool,
                 inference_extension=self.ingress is not None and self.ingress.inference_extension,
+                local_copy=local_copy,
             ),
             *(
                 resolve(
@@ -129,6 +130,7 @@ class Settings(Strict):
                     self._with_pull_secret(graph),
                     pool,
                     key=f"graphs[{position}]",
+                    local_copy=local_copy,
                 )
                 for position, graph in enumerate(self.graphs)
             ),
@@ -137,6 +139,7 @@ class Settings(Strict):
             check(plan)
             check_platform(plan, self.platform_version())
         check_together(plans)
+        check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         check_use(self.platform_plan(plans), plans, install=self.platform.install)
         return plans
 

@@ -17,6 +17,11 @@ MODEL_REVISION = "b5c939de8f754692c1647ca79fbf85e8c1e70f8a"
 """Commit of the weights on Hugging Face that the published recipes pin."""
 DRAFT_MODEL_ID = "nvidia/gpt-oss-120b-Eagle3-v3"
 """EAGLE3 draft model; no source publishes a commit to pin."""
+WEIGHTS_GB = {MODEL_ID: 65.3, DRAFT_MODEL_ID: 3.0}
+"""GB (10⁹ bytes) of a model: 60.8 GiB, OpenAI's model card of gpt-oss, without the copies in other formats.
+
+No source states the draft's: at most an embedding and a head of 201,088 × 2,880 in 16 bits (2.3 GB), and one layer.
+"""
 
 
 _OLDEST = Version(0, 4)

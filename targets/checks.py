@@ -4,6 +4,7 @@ Every problem is one sentence: the key, the value, what is allowed, and where it
 operator admission rules, its known-issues pages and the upstream issues named beside each check.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,8 @@ from targets.releases import EFA_IMAGES_SINCE, ENDPOINT_PICKER_SINCE, LATEST_PAT
 
 GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
+_DISK_SHARE = 0.9
+"""Of a node's disk, for pods: the kubelet evicts them when less than a tenth is free."""
 _SEMANTIC_TAG = re.compile(r"^v?\d+\.\d+\.\d+([-+.].*)?$")
 _RESERVED_ENV = {
     "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
@@ -114,6 +117,36 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
         )
     if problems:
         raise Refusal("\n".join(problems))
+
+
+def check_local_copy(plans: Sequence[GraphPlan], *, own_nodes: bool) -> None:
+    """Raise Refusal where nothing can be copied to the nodes' disks, or more than they have room for.
+
+    own_nodes: whether the stack makes the nodes, so that their pods are on local NVMe; of others nothing is known.
+    """
+    if not any(plan.local_copy for plan in plans):
+        return
+    copying = [plan for plan in plans if plan.copied_weights]
+    if not copying:
+        raise Refusal("cache.localCopy: true, but no graph of the stack loads weights; leave it out")
+    instance, workers, gib = plans[0].pool.instance, _on_one_node(copying), max(p.copy_gib for p in copying)
+    needed, room = workers * gib * 2**30 / 1e9, math.prod(instance.nvme_gb) * _DISK_SHARE
+    if own_nodes and needed > room:
+        raise Refusal(
+            f"cache.localCopy: true needs {needed:.0f} GB on a node ({workers} × {gib} GiB), but the local NVMe of "
+            f"{instance.name} has room for {room:.0f} GB; leave it out"
+        )
+
+
+def _on_one_node(plans: Sequence[GraphPlan]) -> int:
+    """The most worker pods that one node can have: of the smallest, as many as its GPUs are for."""
+    pods = [
+        planned.worker.gpus // planned.nodes
+        for plan in plans
+        for planned in plan.workers
+        for _ in range(planned.worker.replicas * planned.nodes)
+    ]
+    return min(len(pods), plans[0].pool.instance.gpus // min(pods))
 
 
 def _hardware(plan: GraphPlan) -> Iterator[str]:

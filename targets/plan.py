@@ -1,9 +1,19 @@
 """A target with a user's knobs and pool applied: everything that graphs/ needs to render one graph. Pure."""
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, Engine, Role, Target, Worker
+from targets.catalogue import (
+    DRAFT_MODEL_ID,
+    MODEL_ID,
+    MODEL_REVISION,
+    WEIGHTS_GB,
+    Engine,
+    Role,
+    Target,
+    Worker,
+)  # fmt: skip
 from targets.hardware import Gpu, InstanceType
 from targets.knobs import GraphKnobs, ImageKnobs, RoleKnobs
 from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
@@ -78,6 +88,7 @@ class GraphPlan:
 
     image: what its pods run; where the stack builds an image, the published one that is there meanwhile.
     inference_extension: whether a Gateway routes to its workers through an endpoint picker.
+    local_copy: whether workers read the weights from a copy on their node's disks.
     """
 
     key: str
@@ -92,6 +103,7 @@ class GraphPlan:
     pool: Pool
     transport: str
     inference_extension: bool = False
+    local_copy: bool = False
 
     @property
     def gpus(self) -> int:
@@ -124,9 +136,26 @@ class GraphPlan:
             return (served,)
         return (served, Weights(model=DRAFT_MODEL_ID, revision=self.knobs.draft_revision or "main"))
 
+    @property
+    def copied_weights(self) -> tuple[Weights, ...]:
+        """The models that every worker pod copies to its node; none for workers that load no weights."""
+        return tuple(each for each in self.weights if self.local_copy and not each.tokenizer_only)
+
+    @property
+    def copy_gib(self) -> int:
+        """GiB of disk that a worker pod's copy is given: a tenth more than the weights have."""
+        gb = sum(WEIGHTS_GB[each.model] for each in self.copied_weights)
+        return math.ceil(1.1 * gb * 1e9 / 2**30)
+
 
 def resolve(
-    target: Target, knobs: GraphKnobs, pool: Pool, *, key: str = "graph", inference_extension: bool = False
+    target: Target,
+    knobs: GraphKnobs,
+    pool: Pool,
+    *,
+    key: str = "graph",
+    inference_extension: bool = False,
+    local_copy: bool = False,
 ) -> GraphPlan:
     """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have."""
     roles = {worker.role for worker in target.workers}
@@ -154,6 +183,7 @@ def resolve(
         pool=pool,
         transport=transport,
         inference_extension=inference_extension,
+        local_copy=local_copy,
     )
 
 

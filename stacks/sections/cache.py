@@ -25,6 +25,8 @@ class CacheSettings(Strict):
     """MB/s for each TiB (kind fsx)."""
     retain: bool = False
     """Whether weights, claim and namespace outlive the stack, so that the next deployment downloads nothing."""
+    local_copy: bool = False
+    """Whether every worker pod copies the weights to its node's disks before the engine starts."""
 
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> "CacheSettings":

@@ -1,5 +1,7 @@
 """Components that live on any Kubernetes cluster: inputs, parents, dependencies, outputs."""
 
+from dataclasses import replace
+
 import pulumi
 import pytest
 
@@ -12,7 +14,7 @@ from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, resolve
-from tests.components.recording import deploy, named
+from tests.components.recording import Deployed, deploy, named
 
 
 def plan(target: str = "trtllm-disagg-b200", instance: str = "p6-b200.48xlarge") -> GraphPlan:
@@ -123,6 +125,36 @@ def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
         "VllmPrefillWorker": ["r/x@1", "r/x@1"],
         "VllmDecodeWorker": ["r/x@1", "r/x@1"],
     }
+
+
+def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
+    def deployed(local_copy: bool) -> Deployed:
+        args = InferenceGraphArgs(plan=replace(plan(), local_copy=local_copy), namespace="dynamo")
+        return deploy(lambda: InferenceGraph("graph", args))
+
+    with_copy, without = deployed(True), deployed(False)
+    graph, before = (named(each, "graph", ":DynamoGraphDeployment") for each in (with_copy, without))
+    script = named(with_copy, "gpt-oss-disagg-copy-weights", ":ConfigMap")
+    assert script.urn in graph.dependencies
+    assert script.inputs["metadata"]["namespace"] == "dynamo"
+    (name,) = script.inputs["data"]
+    worker = graph.inputs["spec"]["services"]["TrtllmDecodeWorker"]["extraPodSpec"]
+    assert worker["initContainers"][0]["command"] == ["python3", f"/opt/dynamo-gpt-oss/{name}"]
+    # What a replacement hangs on.
+    assert graph.inputs["metadata"] == before.inputs["metadata"]
+    assert not [r for r in without.recorded if r.name == script.name]
+
+
+def test_a_built_image_is_what_copies_too() -> None:
+    def program() -> None:
+        args = InferenceGraphArgs(
+            plan=replace(plan(), local_copy=True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
+        )
+        InferenceGraph("graph", args)
+
+    spec = named(deploy(program), "graph", ":DynamoGraphDeployment").inputs["spec"]
+    worker = spec["services"]["TrtllmDecodeWorker"]["extraPodSpec"]
+    assert worker["initContainers"][0]["image"] == worker["mainContainer"]["image"] == "r/x@y"
 
 
 def test_gb200_workers_wait_for_their_compute_domain() -> None:

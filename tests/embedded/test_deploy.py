@@ -96,6 +96,17 @@ def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path)
     ]
 
 
+def test_a_local_copy_is_an_update_of_the_worker_pods(state: Path) -> None:
+    before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
+    up(dev(cache={"localCopy": True}), state)
+    assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
+    node = cluster.kubectl("describe", "node", "b200-0", state=state)
+    assert "ephemeral-storage      134Gi" in node, "the scheduler counts two copies"
+    _, said = up(dev(), state)
+    assert "remove configmap/gpt-oss-disagg-copy-weights" in said
+    assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
+
+
 def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Path) -> None:
     b200 = deploy.find("disagg-b200", embedded=True)
     up(b200, state)

@@ -88,6 +88,7 @@ STACK = st.fixed_dictionaries(
         "target": st.sampled_from(list(TARGETS)),
         "cluster": st.just({"kind": "existing"}),
         "platform": st.just({"install": False, "grove": "external"}),
+        "cache": some({"localCopy": st.booleans()}),
         "pool": some({"nodes": st.integers(1, 4), "instanceType": st.sampled_from(list(INSTANCE_TYPES))}),
         "graph": some(GRAPH, 3),
     },

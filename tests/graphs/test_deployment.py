@@ -8,6 +8,7 @@ import pytest
 
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
+from graphs.topology import topology
 from stacks.settings import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
@@ -34,6 +35,7 @@ def plans() -> Iterator[GraphPlan]:
     yield plan("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
 
 
+LOCAL_COPY = {"localCopy": True}
 PLANS = {f"{p.target.name}-{p.version}-{p.transport}": p for p in plans()}
 
 
@@ -218,3 +220,44 @@ def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> No
         assert ("claims" in main.get("resources", {})) is (name != "Frontend")
     assert compute_domain(plan("trtllm-agg-gb200"), "dynamo")["spec"]["numNodes"] == 1
     assert not plan("trtllm-disagg-8k").needs_compute_domain
+
+
+@pytest.mark.parametrize("version", ["0.4.1", "1.2.1", "1.6.1"])
+def test_a_local_copy_stands_where_the_shared_cache_stood(version: str) -> None:
+    knobs = {"graph": {"dynamoVersion": version}}
+    plain = graph_deployment(plan("trtllm-disagg-b200", **knobs), "dynamo")
+    copied = graph_deployment(plan("trtllm-disagg-b200", cache=LOCAL_COPY, **knobs), "dynamo")
+    assert topology(copied) == topology(plain), "an update of the pods, not another graph"
+    before, after = components(plain), components(copied)
+    assert after["Frontend"] == before["Frontend"]
+    for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker"):
+        (_, pod, main), (_, _, as_before) = after[name], before[name]
+        assert {**main, "volumeMounts": 0} == {**as_before, "volumeMounts": 0}
+        places = [[mount["mountPath"] for mount in each["volumeMounts"]] for each in (main, as_before)]
+        assert places[0] == places[1]
+        (copy,) = pod["initContainers"]
+        assert copy["image"] == main["image"]
+        assert copy["name"] != "runtime", "the operator takes that one for the engine"
+        assert copy["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+        volumes = {volume["name"]: volume for volume in pod["volumes"]}
+        (source, target, script) = copy["volumeMounts"]
+        assert volumes[source["name"]]["persistentVolumeClaim"]["readOnly"]
+        assert source["readOnly"]
+        assert {**target, "readOnly": True} == main["volumeMounts"][0]
+        assert volumes[script["name"]]["configMap"]["name"] == "gpt-oss-disagg-copy-weights"
+        size = volumes[target["name"]]["emptyDir"]["sizeLimit"]
+        assert copy["resources"] == {"requests": {"ephemeral-storage": size}}
+
+
+def test_a_copy_holds_every_model_that_the_engine_loads_and_has_room_for_it() -> None:
+    found = {}
+    for target in ("trtllm-disagg-b200", "vllm-agg-agentic-b200"):
+        parts = components(graph_deployment(plan(target, cache=LOCAL_COPY), "dynamo"))
+        (_, pod, _) = next(part for name, part in parts.items() if name != "Frontend")
+        (copy,) = pod["initContainers"]
+        (models,) = (json.loads(entry["value"]) for entry in copy["env"] if entry["name"] == "MODELS")
+        found[target] = [each["model"] for each in models], copy["resources"]["requests"]["ephemeral-storage"]
+    assert found == {
+        "trtllm-disagg-b200": (["openai/gpt-oss-120b"], "67Gi"),
+        "vllm-agg-agentic-b200": (["openai/gpt-oss-120b", "nvidia/gpt-oss-120b-Eagle3-v3"], "70Gi"),
+    }

@@ -32,6 +32,7 @@ OVER_NODES = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.3.1", "worker": {"tensorParallel": 8, "nodes": 2}},
 }
+LOCAL_COPY = {"cache": {"localCopy": True}, "graph": {"dynamoVersion": "1.6.1"}}
 
 
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -43,6 +44,7 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name in GUIDE_OF_0_4:
         yield f"{name}-over-efa", name, OVER_EFA
     yield "vllm-disagg-agentic-b200-behind-a-picker", "vllm-disagg-agentic-b200", BEHIND_A_PICKER
+    yield "trtllm-disagg-b200-local-copy", "trtllm-disagg-b200", LOCAL_COPY
     yield "trtllm-agg-gb200-over-nodes", "trtllm-agg-gb200", OVER_NODES
 
 

@@ -88,6 +88,10 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "cache: {kind, retain}: retain is for kind class or efs; a Lustre file system keeps hold of the stack's "
         "subnets",
     ),
+    "a local copy for workers without weights": (
+        {"target": "mocker-disagg-cpu", "cache": {"localCopy": True}},
+        "cache.localCopy: true, but no graph of the stack loads weights; leave it out",
+    ),
     "a file system of another kind": (
         EKS | {"cache": {"kind": "fsx", "fileSystem": "fs-0123456789abcdef0"}},
         "cache: {kind, fileSystem}: fileSystem is for kind efs, not fsx",

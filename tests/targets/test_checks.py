@@ -1,12 +1,13 @@
 """Every refusal of targets/checks.py with its whole message, and the nearest config that is not refused."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from targets.catalogue import TARGETS, Target
-from targets.checks import check, check_platform, check_together
-from targets.hardware import INSTANCE_TYPES, Gpu
+from targets.checks import check, check_local_copy, check_platform, check_together
+from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.releases import Version
@@ -306,3 +307,54 @@ def test_a_role_that_the_target_lacks_is_refused() -> None:
     assert str(refusal.value) == (
         "graph.worker: target trtllm-disagg-b200 has no such role; its roles are decode, prefill"
     )
+
+
+def copying(target: str, instance: InstanceType, nodes: int = 1, **knobs: Any) -> GraphPlan:
+    pool = Pool(instance=instance, nodes=nodes)
+    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, local_copy=True)
+
+
+def test_copies_need_room_on_the_nodes_that_the_stack_makes() -> None:
+    """67 GiB are 71.9 GB; of a disk nine tenths are for pods."""
+    b200 = INSTANCE_TYPES[B200]
+    two = replace(b200, nvme_gb=(1, 159))
+    with pytest.raises(Refusal) as refusal:
+        check_local_copy([copying(GUIDE, two)], own_nodes=True)
+    assert str(refusal.value) == (
+        "cache.localCopy: true needs 144 GB on a node (2 × 67 GiB), but the local NVMe of p6-b200.48xlarge has room "
+        "for 143 GB; leave it out"
+    )
+    check_local_copy([copying(GUIDE, replace(two, nvme_gb=(1, 160)))], own_nodes=True)
+    check_local_copy([copying(GUIDE, two)], own_nodes=False)
+    check_local_copy([replace(copying(GUIDE, two), local_copy=False)], own_nodes=True)
+    with pytest.raises(Refusal, match="has room for 0 GB; leave it out"):
+        check_local_copy([copying(GUIDE, replace(b200, nvme_gb=(0, 0)))], own_nodes=True)
+
+
+@pytest.mark.parametrize(
+    ("decode", "workers"),
+    [
+        # One prefill worker has 4 GPUs; decode workers of 1 or 2 fill a whole node, if there are that many.
+        ({"tensorParallel": 2, "expertParallel": 2, "replicas": 2}, 3),
+        ({"tensorParallel": 1, "expertParallel": 1, "replicas": 12}, 8),
+    ],
+)
+def test_the_smallest_workers_decide_how_many_copies_a_node_has(decode: dict[str, Any], workers: int) -> None:
+    without = replace(INSTANCE_TYPES[B200], nvme_gb=(0, 0))
+    with pytest.raises(Refusal, match=rf"on a node \({workers} × 67 GiB\)"):
+        check_local_copy([copying(GUIDE, without, nodes=2, decode=decode)], own_nodes=True)
+
+
+def test_nothing_is_copied_for_workers_that_load_no_weights() -> None:
+    with pytest.raises(Refusal) as refusal:
+        check_local_copy([copying(MOCKER, INSTANCE_TYPES["m7i.4xlarge"])], own_nodes=False)
+    assert (
+        str(refusal.value) == "cache.localCopy: true, but no graph of the stack loads weights; leave it out"
+    )
+
+
+@pytest.mark.parametrize("instance", [i for i in INSTANCE_TYPES.values() if i.gpus], ids=lambda i: i.name)
+def test_every_gpu_type_has_room_for_a_copy_for_each_gpu(instance: InstanceType) -> None:
+    disks, each = instance.nvme_gb
+    largest = copying("vllm-agg-agentic-b200", instance).copy_gib
+    assert instance.gpus * largest * 2**30 < 0.9 * disks * each * 1e9

@@ -1,0 +1,82 @@
+"""The weights on the disks of a worker's node: an init container copies them there from the shared cache. Pure."""
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from graphs.names import CACHE_CLAIM, CACHE_PATH, MANAGED_BY, VOCABULARY_PATH
+from graphs.security import container_security
+from targets.plan import GraphPlan
+
+_VOLUME = "local-models"
+_SHARED_PATH = "/opt/shared-models"
+_SCRIPT = "copy_weights.py"
+_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
+
+
+def config_map_name(graph: str) -> str:
+    """The ConfigMap that holds the script of a graph's init containers."""
+    return f"{graph}-copy-weights"
+
+
+def script_config_map(plan: GraphPlan, namespace: str) -> dict[str, Any]:
+    """The script, so that the init container installs nothing."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": config_map_name(plan.name),
+            "namespace": namespace,
+            "labels": dict(MANAGED_BY),
+        },
+        "data": {_SCRIPT: files("graphs.scripts").joinpath(_SCRIPT).read_text()},
+    }
+
+
+def volumes(plan: GraphPlan) -> list[dict[str, Any]]:
+    """The pod's own volume on its node, which goes with the pod, and the script."""
+    return [
+        {"name": _VOLUME, "emptyDir": {"sizeLimit": _size(plan)}},
+        {"name": "copy-weights", "configMap": {"name": config_map_name(plan.name)}},
+    ]
+
+
+def mount() -> dict[str, Any]:
+    """The copy in the engine's container, where the shared cache is otherwise."""
+    return {"name": _VOLUME, "mountPath": CACHE_PATH, "readOnly": True}
+
+
+def init_container(plan: GraphPlan) -> dict[str, Any]:
+    """What copies the weights before the engine starts.
+
+    It asks for the disk that the whole pod uses: the scheduler counts the largest init container. No limit stands
+    beside the request: it would be the whole pod's, and evict an engine for the files that it compiles.
+    """
+    models = [{"model": each.model, "revision": each.revision} for each in plan.copied_weights]
+    env = {
+        "HF_HOME": CACHE_PATH,
+        "MODELS": json.dumps(models, sort_keys=True),
+        # The image asks for every GPU where the container runtime listens to that.
+        "NVIDIA_VISIBLE_DEVICES": "void",
+        "SHARED": _SHARED_PATH,
+        "VOCABULARY_PATH": VOCABULARY_PATH,
+    }
+    return {
+        "name": "copy-weights",
+        "image": plan.image,
+        "command": ["python3", f"{_SCRIPT_PATH}/{_SCRIPT}"],
+        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "volumeMounts": [
+            {"name": CACHE_CLAIM, "mountPath": _SHARED_PATH, "readOnly": True},
+            {"name": _VOLUME, "mountPath": CACHE_PATH},
+            {"name": "copy-weights", "mountPath": _SCRIPT_PATH, "readOnly": True},
+        ],
+        "resources": {"requests": {"ephemeral-storage": _size(plan)}},
+        "securityContext": container_security(),
+        # So that the pod's status says why a copy failed.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
+    }
+
+
+def _size(plan: GraphPlan) -> str:
+    return f"{plan.copy_gib}Gi"

@@ -1,0 +1,154 @@
+"""Copy weights from the shared cache to the disks of the node: the init container of a graph's workers.
+
+Engines read weights in small pieces, each of which a network file system answers on its own; this reads whole files
+in order, several at once. Environment: SHARED (the shared cache), HF_HOME (the copy), MODELS (a JSON list of {model,
+revision}), VOCABULARY_PATH. Run again, it copies only the files that are not whole yet.
+"""
+
+import errno
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from pathlib import Path
+
+CHUNK = 16 << 20
+"""Bytes of one read: a multiple of what NFS clients ask for at once (1 MiB at most)."""
+STREAMS = 16
+"""Files copied at once; one stream alone does not fill the network."""
+REPORT_SECONDS = 10
+
+
+def say(text: str) -> None:
+    """One line of progress, visible in `kubectl logs` at once."""
+    print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+class Progress:
+    """Bytes copied so far by all streams."""
+
+    def __init__(self, total: int) -> None:
+        self._total, self._copied, self._started = total, 0, time.monotonic()
+        self._lock = threading.Lock()
+
+    def add(self, count: int) -> None:
+        """Another chunk was written."""
+        with self._lock:
+            self._copied += count
+
+    def __str__(self) -> str:
+        rate = self._copied / max(time.monotonic() - self._started, 1e-3)
+        return f"{self._copied / 1e9:.1f} of {self._total / 1e9:.1f} GB copied, {rate / 1e6:.0f} MB/s"
+
+
+def snapshot(folder: Path, commit: str) -> list[Path]:
+    """Files and links of a commit in a model's folder, as the Hugging Face cache lays them out; no broken links."""
+    return [path for path in sorted((folder / "snapshots" / commit).rglob("*")) if path.is_file()]
+
+
+def copy_file(source: Path, target: Path, progress: Progress) -> None:
+    """Copy one file, under another name until it is whole. Raises SystemExit if it is not what it was."""
+    size, partial = source.stat().st_size, target.with_name(f"{target.name}.partial")
+    buffer = memoryview(bytearray(CHUNK))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with source.open("rb", buffering=0) as reader, partial.open("wb") as writer:
+        while count := reader.readinto(buffer):
+            writer.write(buffer[:count])
+            progress.add(count)
+        writer.flush()
+        # The copy outlives a reboot of its node, and a name must not be there before what it stands for.
+        os.fsync(writer.fileno())
+    if (copied := partial.stat().st_size) != size:
+        sys.exit(f"{source} had {size} bytes, of which {copied} could be read; it changes while it is copied")
+    partial.replace(target)
+
+
+def is_whole(source: Path, copy: Path) -> bool:
+    """Whether the file was copied before."""
+    return copy.is_file() and copy.stat().st_size == source.stat().st_size
+
+
+def copy_files(shared: Path, home: Path, files: Iterable[Path]) -> Progress:
+    """Copy the files that are not whole yet, largest first. Raises OSError, or SystemExit for a full disk."""
+    copies = {path: home / path.relative_to(shared) for path in files}
+    sizes = {path: path.stat().st_size for path, copy in copies.items() if not is_whole(path, copy)}
+    progress, pool = Progress(sum(sizes.values())), ThreadPoolExecutor(STREAMS)
+    running = {
+        pool.submit(copy_file, path, copies[path], progress)
+        for path in sorted(sizes, key=sizes.__getitem__, reverse=True)
+    }
+    try:
+        while running:
+            done, running = wait(running, timeout=REPORT_SECONDS, return_when=FIRST_EXCEPTION)
+            for future in done:
+                future.result()
+            if running:
+                say(str(progress))
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        sys.exit(f"the disk of {home} is full, {progress}; the node needs more room for its pods")
+    finally:
+        # Even after a failure files that have begun are finished: the next attempt finds them whole.
+        pool.shutdown(cancel_futures=True)
+    return progress
+
+
+def link_files(shared: Path, home: Path, paths: Iterable[Path]) -> None:
+    """Make the links that lead to the copied files; they are relative, so what they say stays right."""
+    for path in paths:
+        link = home / path.relative_to(shared)
+        if path.is_symlink() and not link.is_symlink():
+            link.parent.mkdir(parents=True, exist_ok=True)
+            link.symlink_to(path.readlink())
+
+
+def fill(shared: Path, home: Path, model: str, revision: str) -> None:
+    """Copy one model, files before the links to them and its marker last, or skip it where the marker is.
+
+    Raises SystemExit for a shared cache without the marker, or with less than the marker says.
+    """
+    name = model.replace("/", "--")
+    marker = f".complete-{name}-{revision}"
+    if (home / marker).exists():
+        say(f"{home / marker} is there: nothing to copy")
+        return
+    if not (shared / marker).exists():
+        sys.exit(f"{shared / marker} is not there: {model}@{revision} is not whole in the shared cache")
+    folder = shared / "hub" / f"models--{name}"
+    ref = folder / "refs" / revision
+    refs = [ref] if ref.is_file() else []
+    commit = ref.read_text().strip() if refs else revision
+    paths = snapshot(folder, commit)
+    found, stated = sum(path.stat().st_size for path in paths), int((shared / marker).read_text())
+    if found < stated:
+        sys.exit(
+            f"{model}@{revision} has {found} bytes in the shared cache, but {shared / marker} says {stated}"
+        )
+    # A file that several names lead to is copied once.
+    progress = copy_files(shared, home, dict.fromkeys([*refs, *(path.resolve() for path in paths)]))
+    link_files(shared, home, paths)
+    (home / marker).write_text(f"{stated}\n")
+    say(f"complete: {model}@{revision} in {home}, {progress}")
+
+
+def main() -> None:
+    """Copy the vocabulary and every model."""
+    # The first process of a container hears no SIGTERM unless it says what to do.
+    signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
+    shared, home = Path(os.environ["SHARED"]).resolve(), Path(os.environ["HF_HOME"])
+    vocabulary = shared / Path(os.environ["VOCABULARY_PATH"]).relative_to(home)
+    try:
+        for each in json.loads(os.environ["MODELS"]):
+            fill(shared, home, **each)
+        copy_files(shared, home, vocabulary.glob("*.tiktoken"))
+    except OSError as error:
+        sys.exit(f"the copy failed: {error}")
+
+
+if __name__ == "__main__":
+    main()
