@@ -24,24 +24,31 @@ _SIMULATED = "simulated from assumptions, not measured"
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Both orders of one stack. usd_per_hour: list price of the pool, None where it is unknown."""
+    """Both orders of one stack. local_copy: whether its workers copy the weights to their nodes.
+
+    usd_per_hour: list price of the pool, None where it is unknown.
+    """
 
     stack: str
     assumptions: Assumptions
     ours: Rollout
     published: Rollout
+    local_copy: bool
     usd_per_hour: float | None
 
     def text(self) -> str:
         """The table, with what it rests on."""
         assumed = self.assumptions
+        load = f"load {assumed.load:g} min"
+        if self.local_copy:
+            load = f"copied at {assumed.copy_rate:g} MB/s, {load} (as without a copy: not known better)"
         return "\n".join(
             [
                 f"Rollout of {self.stack} on a cluster that is there; {_SIMULATED}:",
                 f"GPU node {assumed.gpu_boot:g} min, CPU node {assumed.cpu_boot:g} min, "
                 f"platform {assumed.platform:g} min,",
                 f"image {assumed.image_gb:g} GB at {assumed.image_rate:g} MB/s, "
-                f"weights {assumed.weights_gb:g} GB at {assumed.weights_rate:g} MB/s, load {assumed.load:g} min",
+                f"weights {assumed.weights_gb:g} GB at {assumed.weights_rate:g} MB/s, {load}",
                 "",
                 table(self.ours, self.published, self.usd_per_hour),
             ]
@@ -60,8 +67,14 @@ def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
     return Timeline(
         stack=stack,
         assumptions=assumptions,
-        ours=our_order(assumptions, pool.gpus, prepaid=settings.pool.capacity.kind.prepaid),
+        ours=our_order(
+            assumptions,
+            pool.gpus,
+            prepaid=settings.pool.capacity.kind.prepaid,
+            local_copy=settings.cache.local_copy,
+        ),
         published=published_order(assumptions, pool.gpus),
+        local_copy=settings.cache.local_copy,
         usd_per_hour=_price(settings),
     )
 

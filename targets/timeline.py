@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from graphlib import TopologicalSorter
 
+from targets.catalogue import MODEL_ID, WEIGHTS_GB
 from targets.plan import Refusal
 
 
@@ -14,7 +15,7 @@ from targets.plan import Refusal
 class Assumptions:
     """What the clock is computed from. Minutes, GB (10⁹ bytes) and MB/s; the same for every order.
 
-    Not sourced, only plausible: the boots, the platform and both rates. The clock starts when the cluster is there.
+    Not sourced, only plausible: the boots, the platform and the rates. The clock starts when the cluster is there.
     """
 
     cpu_boot: float = 2.0
@@ -23,14 +24,16 @@ class Assumptions:
     """Minutes until a GPU node is Ready, its devices advertised; paid from the first."""
     platform: float = 5.0
     """Minutes until operator and webhooks answer."""
-    weights_gb: float = 65.3
-    """GB of weights: 60.8 GiB, OpenAI's model card of gpt-oss, without the copies in other formats."""
+    weights_gb: float = WEIGHTS_GB[MODEL_ID]
+    """GB of weights."""
     weights_rate: float = 30.0
     """MB/s from Hugging Face into the cache (36 min); the published recipe allows an hour, which is 18 MB/s."""
     image_gb: float = 21.0
     """GB of the runtime image; TensorRT-LLM's (dynamo PR#1796)."""
     image_rate: float = 50.0
     """MB/s of pulling and unpacking it."""
+    copy_rate: float = 250.0
+    """MB/s from the cache into the local copy of each worker, all at the same time; for stacks that copy."""
     load: float = 22.5
     """Minutes from container start to Ready; the published recipe says 15 to 30."""
 
@@ -43,6 +46,11 @@ class Assumptions:
     def pull(self) -> float:
         """Minutes of pulling and unpacking the image."""
         return self.image_gb * 1000 / self.image_rate / 60
+
+    @property
+    def copy(self) -> float:
+        """Minutes of copying the weights to the node's disks."""
+        return self.weights_gb * 1000 / self.copy_rate / 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +87,7 @@ class Rollout:
         return self.gpus * (self.first_token - self.gpus_from)
 
 
-_GPU_STEPS = ("GPU nodes", "image pull", "model load")
+_GPU_STEPS = ("GPU nodes", "image pull", "weights copy", "model load")
 _WEIGHTS_FIRST = {
     "CPU nodes": (),
     "platform": ("CPU nodes",),
@@ -106,9 +114,15 @@ _PUBLISHED = {
 """Order of the published guides, each step by hand after the one before; all of it on the GPU nodes."""
 
 
-def our_order(assumptions: Assumptions, gpus: int, *, prepaid: bool) -> Rollout:
-    """The order in which this program deploys. prepaid: GPUs are paid whether they run or not, so none waits."""
+def our_order(assumptions: Assumptions, gpus: int, *, prepaid: bool, local_copy: bool = False) -> Rollout:
+    """The order in which this program deploys.
+
+    prepaid: GPUs are paid whether they run or not, so none waits. local_copy: workers copy the weights to their node's
+    disks before they load them; loading takes as long as without, since nobody published how much shorter it gets.
+    """
     steps = _PREPAID if prepaid else _WEIGHTS_FIRST
+    if local_copy:
+        steps = {**steps, "weights copy": steps["model load"], "model load": ("weights copy",)}
     return Rollout(name="this program", steps=_scheduled(steps, assumptions), gpus=gpus)
 
 
@@ -161,6 +175,7 @@ def _scheduled(after: Mapping[str, tuple[str, ...]], assumptions: Assumptions) -
         "platform": assumptions.platform,
         "download": assumptions.download,
         "image pull": assumptions.pull,
+        "weights copy": assumptions.copy,
         "model load": assumptions.load,
     }
     done: dict[str, Step] = {}

@@ -24,6 +24,8 @@ def project(tmp_path: Path) -> Path:
         "  dynamo-gpt-oss:pool: {capacity: {kind: %s}}\n"
     )
     (tmp_path / "Pulumi.on-demand.yaml").write_text(stack % "on-demand")
+    copying = stack % "on-demand" + "  dynamo-gpt-oss:cache: {localCopy: true}\n"
+    (tmp_path / "Pulumi.copying.yaml").write_text(copying)
     (tmp_path / "Pulumi.block.yaml").write_text(stack % "capacity-block, reservationId: cr-0123456789abcdef0")
     return tmp_path
 
@@ -63,9 +65,19 @@ def test_our_order_pays_for_boot_pull_and_load_only() -> None:
     )
 
 
+@pytest.mark.parametrize("prepaid", [True, False])
+def test_a_local_copy_is_made_between_pull_and_load(prepaid: bool) -> None:
+    a = Assumptions()
+    plain = our_order(a, 8, prepaid=prepaid)
+    copying = our_order(a, 8, prepaid=prepaid, local_copy=True)
+    assert starts(copying)["weights copy"] == starts(plain)["model load"]
+    assert starts(copying)["model load"] == ends(copying)["weights copy"]
+    assert copying.paid_gpu_minutes == pytest.approx(plain.paid_gpu_minutes + 8 * a.copy)
+
+
 def test_sizes_and_rates_give_minutes() -> None:
-    a = Assumptions(weights_gb=60, weights_rate=100, image_gb=30, image_rate=50)
-    assert (a.download, a.pull) == (10, 10)
+    a = Assumptions(weights_gb=60, weights_rate=100, image_gb=30, image_rate=50, copy_rate=200)
+    assert (a.download, a.pull, a.copy) == (10, 10, 5)
 
 
 def test_disaggregated_b200_pays_at_most_60_percent_of_the_published_order() -> None:
@@ -87,7 +99,7 @@ def test_overrides_reach_the_clock(project: Path) -> None:
         (
             "lod=1",
             "--assume: 'lod' is no assumption; choose one of cpu-boot, gpu-boot, platform, weights-gb, weights-rate, "
-            "image-gb, image-rate, load",
+            "image-gb, image-rate, copy-rate, load",
         ),
         ("load=soon", "--assume: 'load=soon' needs a number above 0, as in load=10"),
         ("load=0", "--assume: 'load=0' needs a number above 0, as in load=10"),
@@ -98,6 +110,15 @@ def test_bad_overrides_are_refused(project: Path, override: str, message: str) -
     with pytest.raises(OpsError) as refusal:
         simulate(project, "on-demand", [override])
     assert str(refusal.value) == message
+
+
+def test_only_a_stack_that_copies_pays_for_a_copy(project: Path) -> None:
+    plain, copying = (simulate(project, name, ["copy-rate=100"]) for name in ("on-demand", "copying"))
+    assert plain.ours == simulate(project, "on-demand", []).ours
+    assert "cop" not in plain.text()
+    assert copying.ours.first_token - plain.ours.first_token == pytest.approx(65.3e3 / 100 / 60)
+    assert copying.published == plain.published
+    assert "copied at 100 MB/s, load 22.5 min (as without a copy: not known better)" in copying.text()
 
 
 def test_how_the_pool_is_bought_decides_the_order(project: Path) -> None:
