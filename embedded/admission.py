@@ -21,10 +21,10 @@ _ANNOTATIONS = {
 }
 
 
-def violations(graph: Object, old: Object | None = None) -> list[str]:
+def violations(graph: Object, old: Object | None = None, *, by_operator: bool = False) -> list[str]:
     """Every rule that the graph breaks, as one sentence with the field's path each; empty for a good graph.
 
-    old: the graph as stored, on update.
+    old: the graph as stored, on update. by_operator: whether the operator itself asks, which may scale.
     """
     found = components(graph)
     broken = [*_graph_rules(graph, found)]
@@ -32,7 +32,7 @@ def violations(graph: Object, old: Object | None = None) -> list[str]:
     for component in found:
         broken += _component_rules(component)
         broken += _grove_rules(graph["metadata"]["name"], component) if grove else _no_grove_rules(component)
-    return broken + ([*_update_rules(graph, found, old)] if old else [])
+    return broken + ([*_update_rules(graph, found, old, by_operator)] if old else [])
 
 
 def warnings(graph: Object) -> list[str]:
@@ -132,7 +132,7 @@ def _no_grove_rules(component: Component) -> Iterator[str]:
         yield f"{component.path}.multinode requires Grove or LeaderWorkerSet, and this cluster has no other than Grove"
 
 
-def _update_rules(graph: Object, found: list[Component], old: Object) -> Iterator[str]:
+def _update_rules(graph: Object, found: list[Component], old: Object, by_operator: bool) -> Iterator[str]:
     before = {component.name: component for component in components(old)}
     added = sorted({component.name for component in found} - before.keys())
     removed = sorted(before.keys() - {component.name for component in found})
@@ -148,10 +148,10 @@ def _update_rules(graph: Object, found: list[Component], old: Object) -> Iterato
         stored = before.get(component.name, component)
         if (component.nodes > 1) != (stored.nodes > 1):
             yield f"{component.path} cannot change node topology between single-node and multi-node after creation"
-        if component.replicas != stored.replicas and _scaled_by_adapter(component):
-            yield f"{component.path}.replicas cannot be modified directly when scaling adapter is enabled"
-
-
-def _scaled_by_adapter(component: Component) -> bool:
-    adapter = component.raw.get("scalingAdapter")
-    return adapter is not None and bool(adapter.get("enabled", "components" in component.path))
+        # Before or after: an adapter that is taken away leaves its number behind.
+        scaled = component.scaled or stored.scaled
+        if component.replicas != stored.replicas and scaled and not by_operator:
+            yield (
+                f"{component.path}.replicas cannot be modified directly when scaling adapter is enabled; scale or "
+                "update the related DynamoGraphDeploymentScalingAdapter instead"
+            )

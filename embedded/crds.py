@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 Version = Literal["v1alpha1", "v1beta1"]
 
+ADAPTER_KIND = "DynamoGraphDeploymentScalingAdapter"
 SIMULATED = {"dynamo-gpt-oss/simulated": "true"}
 """Label of everything that the stand-in creates."""
 
@@ -233,6 +234,22 @@ def dynamo_graph_deployment(version: Version, pod_spec: dict[str, Any]) -> dict[
     return _definition(
         "nvidia.com", "DynamoGraphDeployment", version, {"spec!": spec, "status": status}, columns, "dgd"
     )
+
+
+def scaling_adapter() -> dict[str, Any]:
+    """The DynamoGraphDeploymentScalingAdapter definition in nvidia.com/v1alpha1, with its scale subresource."""
+    spec = {"dgdRef!": {"name!": _NAME, "serviceName!": _NAME}, "replicas!": int}
+    status = {"lastScaleTime": _schema(str, format="date-time"), "replicas": int, "selector": str}
+    columns = {"DGD": ".spec.dgdRef.name", "Service": ".spec.dgdRef.serviceName"}
+    definition = _definition(
+        "nvidia.com", ADAPTER_KIND, "v1alpha1", {"spec": spec, "status": status}, columns, "dgdsa"
+    )
+    definition["spec"]["versions"][0]["subresources"]["scale"] = {
+        "specReplicasPath": ".spec.replicas",
+        "statusReplicasPath": ".status.replicas",
+        "labelSelectorPath": ".status.selector",
+    }
+    return definition
 
 
 def compute_domain() -> dict[str, Any]:

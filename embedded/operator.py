@@ -3,7 +3,8 @@
 Scaffolding for newcomers and tests, never for a real cluster. It serves the definitions in crds.py, refuses what
 admission.py refuses, makes of each graph what reconcile.py says, and stands in for NVIDIA's ComputeDomain driver
 and for the storage provisioner of the embedded cluster. It writes nothing into the objects of its users but their
-status, and needs no finalizer: what it creates belongs to its owner and goes with it, operator running or not.
+status and the replicas that a scaling adapter decides, and needs no finalizer: what it creates belongs to its owner and
+goes with it, operator running or not.
 """
 
 import argparse
@@ -25,11 +26,15 @@ from embedded.reconcile import GRAPH, Object
 from targets.hardware import GPU_PRODUCT, Gpu
 
 GROUP, PLURAL = "nvidia.com", "dynamographdeployments"
+ADAPTERS = "dynamographdeploymentscalingadapters"
 PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
 """Of the StorageClass whose claims are bound here."""
 CHANNEL_CLASS, CHANNEL_DRIVER = "compute-domain-default-channel.nvidia.com", "compute-domain.nvidia.com"
 
 _MANAGER = "dynamo-operator-stand-in"
+_PRINCIPAL = "system:serviceaccount:dynamo-system:dynamo-platform-dynamo-operator-controller-manager"
+"""Whom the webhook lets change the replicas of a component that has an adapter: the operator's service account."""
+_AS_PRINCIPAL = {"Impersonate-User": _PRINCIPAL, "Impersonate-Group": "system:masters"}
 _RULES = "rules"
 _RETRY_SECONDS = 1.0
 _CLUSTER_SCOPED = ("CustomResourceDefinition", "DeviceClass", "PersistentVolume", "ResourceSlice",
@@ -60,21 +65,23 @@ class Api:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def request(self, method: str, path: str, body: object = None, kind: str = "json") -> Any:
-        """The answer's JSON, or None for what does not exist (404). Raises ApiError."""
-        headers = {"Content-Type": f"application/{kind}"}
+    async def request(
+        self, method: str, path: str, body: object = None, kind: str = "json", **more: str
+    ) -> Any:
+        """The answer's JSON, or None for what does not exist (404). more: headers. Raises ApiError."""
+        headers = {"Content-Type": f"application/{kind}", **more}
         async with self._session.request(method, path, json=body, headers=headers) as response:
+            if response.status == 404:
+                return None
             answer = await response.json()
-        if response.status == 404:
-            return None
         if response.status >= 400:
             raise ApiError(answer["message"])
         return answer
 
-    async def apply(self, wanted: Object) -> Any:
+    async def apply(self, wanted: Object, **headers: str) -> Any:
         """Creates or updates an object by server-side apply; the stand-in's fields win."""
         query = f"?fieldManager={_MANAGER}&force=true"
-        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml")
+        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml", **headers)
 
     async def set_status(self, owner: Object, status: Object) -> None:
         """Updates an object's status.
@@ -108,11 +115,10 @@ async def install(api: Api, version: crds.Version) -> None:
     pod_spec = crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
     graphs = crds.dynamo_graph_deployment(version, pod_spec)
     await _make_way(api, graphs, version)
-    for definition in (graphs, crds.compute_domain()):
-        served = await api.apply(definition)
-        while not _established(served):
+    for definition in (graphs, crds.scaling_adapter(), crds.compute_domain()):
+        await api.apply(definition)
+        while not await _served(api, definition):
             await asyncio.sleep(0.05)
-            served = await api.request("GET", path_of(definition))
     selector = (
         f"device.driver == '{CHANNEL_DRIVER}' && device.attributes['{CHANNEL_DRIVER}'].type == 'channel' && "
         f"device.attributes['{CHANNEL_DRIVER}'].id == 0"
@@ -138,9 +144,12 @@ async def _make_way(api: Api, definition: Object, version: str) -> None:
         await asyncio.sleep(0.05)
 
 
-def _established(definition: Object) -> bool:
-    conditions = definition.get("status", {}).get("conditions") or ()
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+async def _served(api: Api, definition: Object) -> bool:
+    """Whether discovery lists the resource: what is established a moment before it would not be watched."""
+    spec = definition["spec"]
+    listed = await api.request("GET", f"/apis/{spec['group']}/{spec['versions'][0]['name']}")
+    names = [resource["name"] for resource in listed["resources"]] if listed else ()
+    return spec["names"]["plural"] in names
 
 
 def _cluster_object(kind: str, name: str, spec: Object, **metadata: Any) -> Object:
@@ -180,6 +189,7 @@ class Reconciler:
             return True
         failure = ""
         try:
+            graph = await self._scale(graph)
             await self._converge(graph)
         except ApiError as error:
             failure = str(error)
@@ -192,6 +202,28 @@ class Reconciler:
         if status != before:
             await self._api.set_status(graph, status)
         return not failure
+
+    async def _scale(self, graph: Object) -> Object:
+        """Makes the adapters that the graph asks for and takes over the replicas that they decide."""
+        wanted = reconcile.adapters(graph)
+        selector = f"labelSelector={GRAPH}%3D{graph['metadata']['name']}"
+        collection = f"/apis/{GROUP}/v1alpha1/namespaces/{graph['metadata']['namespace']}/{ADAPTERS}"
+        live = {
+            adapter["spec"]["dgdRef"]["serviceName"]: adapter | {"apiVersion": "nvidia.com/v1alpha1"}
+            for adapter in (await self._api.request("GET", f"{collection}?{selector}"))["items"]
+        }
+        for component in live.keys() - wanted.keys():
+            await self._api.request("DELETE", f"{collection}/{live[component]['metadata']['name']}")
+        for component in wanted.keys() - live.keys():
+            live[component] = await self._api.request("POST", collection, wanted[component])
+        decided = {component: live[component]["spec"]["replicas"] for component in wanted}
+        if any(wanted[component]["spec"]["replicas"] != count for component, count in decided.items()):
+            graph = await self._api.apply(reconcile.scaled(graph, decided), **_AS_PRINCIPAL)
+        for component in wanted:
+            status = reconcile.adapter_status(graph, component)
+            if live[component].get("status") != status:
+                await self._api.set_status(live[component] | {"kind": crds.ADAPTER_KIND}, status)
+        return graph
 
     async def _converge(self, graph: Object) -> None:
         for companion in reconcile.companions(graph):
@@ -228,8 +260,9 @@ async def graph_changed(namespace: str | None, name: str, memo: kopf.Memo, **_: 
 
 @kopf.on.event("v1", "pods", labels={GRAPH: kopf.PRESENT, **SIMULATED})
 @kopf.on.event("v1", "services", labels={GRAPH: kopf.PRESENT, **SIMULATED})
+@kopf.on.event(GROUP, "v1alpha1", ADAPTERS, labels={GRAPH: kopf.PRESENT, **SIMULATED})
 async def child_changed(namespace: str | None, labels: Mapping[str, str], memo: kopf.Memo, **_: Any) -> None:
-    """Reconciles the graph of a pod or Service that changed or went."""
+    """Reconciles the graph of a pod, Service or scaling adapter that changed or went."""
     await memo.reconciler.changed(namespace, labels[GRAPH])
 
 
@@ -237,7 +270,8 @@ async def child_changed(namespace: str | None, labels: Mapping[str, str], memo: 
 def graph_is_good(body: kopf.Body, warnings: list[str], **review: Any) -> None:
     """The webhook: refuses a graph that breaks a rule, with every rule that it breaks."""
     graph, stored = dict(body), dict(review["old"]) if review["old"] else None
-    if broken := admission.violations(graph, stored):
+    by_operator = review["userinfo"].get("username") == _PRINCIPAL
+    if broken := admission.violations(graph, stored, by_operator=by_operator):
         raise kopf.AdmissionError("; ".join(broken), code=403)
     warnings.extend(admission.warnings(graph))
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from embedded.crds import SIMULATED
+from embedded.crds import ADAPTER_KIND, SIMULATED
 
 Object = dict[str, Any]
 """A Kubernetes object, or a part of one, as the API server's JSON."""
@@ -39,6 +39,12 @@ class Component:
     nodes: int
     raw: Object
     pod: Object
+
+    @property
+    def scaled(self) -> bool:
+        """Whether the graph asks for a scaling adapter: by a word in v1alpha1, by an empty object in v1beta1."""
+        adapter = self.raw.get("scalingAdapter")
+        return adapter is not None and bool(adapter.get("enabled", "components" in self.path))
 
     @property
     def main(self) -> Object:
@@ -287,6 +293,42 @@ def _service(graph: Object, component: Component) -> Object:
     return _child(
         graph, "Service", service, selector | discovery, spec={"selector": selector, "ports": ports}
     )
+
+
+def adapters(graph: Object) -> dict[str, Object]:
+    """The scaling adapters that the graph asks for, by component, as they are made: with the graph's own replicas."""
+    name = graph["metadata"]["name"]
+    return {
+        component.name: _child(
+            graph,
+            ADAPTER_KIND,
+            f"{name}-{component.name.lower()}",
+            spec={
+                "dgdRef": {"name": name, "serviceName": component.name},
+                "replicas": component.replicas,
+            },
+        )
+        | {"apiVersion": "nvidia.com/v1alpha1"}
+        for component in components(graph)
+        if component.scaled
+    }
+
+
+def scaled(graph: Object, replicas: Mapping[str, int]) -> Object:
+    """The part of the graph that says how many replicas components have."""
+    metadata = {key: graph["metadata"][key] for key in ("name", "namespace")}
+    if "services" in graph["spec"]:
+        spec: Object = {"services": {name: {"replicas": count} for name, count in replicas.items()}}
+    else:
+        spec = {"components": [{"name": name, "replicas": count} for name, count in replicas.items()]}
+    return {"apiVersion": graph["apiVersion"], "kind": graph["kind"], "metadata": metadata, "spec": spec}
+
+
+def adapter_status(graph: Object, component: str) -> Object:
+    """What a scaling adapter reports: the graph's replicas and how its pods are found."""
+    found = next(one for one in components(graph) if one.name == component)
+    selector = ",".join(f"{key}={value}" for key, value in sorted(_selector(graph, found).items()))
+    return {"replicas": found.replicas, "selector": selector}
 
 
 def matches(live: Object, wanted: Object) -> bool:

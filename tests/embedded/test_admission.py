@@ -9,6 +9,10 @@ from tests.embedded.example_graphs import Graph, alpha, beta, changed
 
 GROVE_OFF = {"nvidia.com/enable-grove": "false"}
 DECODE = "spec/services/TrtllmDecodeWorker"
+SCALED = (
+    "cannot be modified directly when scaling adapter is enabled; scale or update the related "
+    "DynamoGraphDeploymentScalingAdapter instead"
+)
 EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 
 
@@ -207,21 +211,23 @@ def test_grove_allows_what_needs_it() -> None:
             changed(alpha(), f"{DECODE}/scalingAdapter", {"enabled": True}),
             f"{DECODE}/replicas",
             2,
-            "spec.services[TrtllmDecodeWorker].replicas cannot be modified directly when scaling adapter is enabled",
+            f"spec.services[TrtllmDecodeWorker].replicas {SCALED}",
         ),
         (
             changed(beta(), "spec/components/1/scalingAdapter", {}),
             "spec/components/1/replicas",
             2,
-            (
-                "spec.components[TrtllmPrefillWorker].replicas cannot be modified directly when scaling adapter is "
-                "enabled"
-            ),
+            f"spec.components[TrtllmPrefillWorker].replicas {SCALED}",
         ),
     ],
 )
 def test_refused_on_update(graph: Graph, path: str, value: Any, sentence: str) -> None:
     assert admission.violations(changed(graph, path, value), graph) == [sentence]
+
+
+def test_the_operator_alone_may_scale_what_has_an_adapter() -> None:
+    graph = changed(alpha(), f"{DECODE}/scalingAdapter", {"enabled": True})
+    assert admission.violations(changed(graph, f"{DECODE}/replicas", 2), graph, by_operator=True) == []
 
 
 def test_replicas_may_change_without_the_adapter() -> None:

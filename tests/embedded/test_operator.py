@@ -235,6 +235,41 @@ def test_scaling(served: Served) -> None:
     eventually(lambda: served.items("pods").keys() & frontends == {f"{NAME}-0-frontend-0"})
 
 
+def test_an_autoscaler_scales_by_the_adapter_and_nobody_else_does(served: Served) -> None:
+    """What a HorizontalPodAutoscaler does, `kubectl scale` does here: both use the scale subresource."""
+    as_alpha = served.version == "v1alpha1"
+    component = "spec/services/TrtllmDecodeWorker" if as_alpha else "spec/components/2"
+    graph = (alpha if as_alpha else beta)(decode_gpus=2)
+    graph = changed(graph, f"{component}/scalingAdapter", {"enabled": True} if as_alpha else {})
+    without = changed(graph, f"{component}/replicas")
+    adapter = f"{NAME}-trtllmdecodeworker"
+    served.apply(without)
+    served.await_ready()
+    assert served.get("dgdsa", adapter)["spec"]["replicas"] == 1
+
+    served.kubectl("scale", f"dgdsa/{adapter}", "--replicas=2")
+    eventually(lambda: f"{DECODE[:-1]}1" in served.items("pods"))
+    served.await_ready()
+    status = served.get("dgdsa", adapter)["status"]
+    assert status["replicas"] == 2
+    assert len(served.get("pods", f"--selector={status['selector']}")["items"]) == 2
+
+    generation = served.get("dgd", NAME)["metadata"]["generation"]
+    served.apply(without)
+    assert served.get("dgd", NAME)["metadata"]["generation"] == generation, "an update left the number alone"
+    for refused in (changed(graph, f"{component}/replicas", 1), changed(graph, f"{component}/replicas", 3)):
+        with pytest.raises(
+            ClusterError, match="update the related DynamoGraphDeploymentScalingAdapter instead"
+        ):
+            served.kubectl(
+                "apply", "--server-side", "--force-conflicts", "--filename=-", stdin=yaml.safe_dump(refused)
+            )
+
+    back = changed(changed(graph, f"{component}/scalingAdapter"), f"{component}/replicas", 2)
+    served.kubectl("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=yaml.safe_dump(back))
+    eventually(lambda: not served.items("dgdsa"))
+
+
 def test_a_changed_template_renews_its_own_pods_only(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
