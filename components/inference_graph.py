@@ -122,7 +122,7 @@ class InferenceGraph(pulumi.ComponentResource):
 
 
 def _with_image(spec: Any, published: str, image: pulumi.Input[str]) -> Any:
-    """The spec with that image in place of the published one; an endpoint picker keeps its own."""
+    """The spec with that image in place of the published one; endpoint picker and Planner keep their own."""
     if isinstance(spec, list):
         return [_with_image(item, published, image) for item in spec]
     if not isinstance(spec, dict):

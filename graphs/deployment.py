@@ -14,6 +14,7 @@ from graphs import (
     inference_extension,
     local_copy,
     mocker,
+    planner,
     probes,
     sglang,
     trtllm,
@@ -33,7 +34,7 @@ from graphs.placement import cpu_affinity, frontend_affinity, gpu_toleration, wo
 from graphs.security import container_security, pod_security
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
-from targets.plan import GraphPlan, WorkerPlan
+from targets.plan import GraphPlan, Planner, WorkerPlan
 from targets.releases import graph_api_version
 
 _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
@@ -51,13 +52,13 @@ _EFA = "vpc.amazonaws.com/efa"
 class Component:
     """One component of a graph before it is written in either API version. pod: PodSpec without containers.
 
-    role: of workers. sidecar: a frontend beside the container.
+    role: of workers. replicas: None where an autoscaler decides. sidecar: a frontend beside the container.
     """
 
     name: str
     kind: str
     role: Role | None = None
-    replicas: int
+    replicas: int | None
     container: Mapping[str, Any]
     sidecar: Mapping[str, Any] | None = None
     pod: Mapping[str, Any]
@@ -93,6 +94,7 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
         _frontend(plan),
         *([_endpoint_picker(plan)] if plan.inference_extension else []),
         *(_worker(plan, planned) for planned in plan.workers),
+        *([_planner(plan, plan.planner)] if plan.planner else []),
     ]
     spec: dict[str, Any] = {}
     if plan.target.engine is not Engine.MOCKER:
@@ -173,7 +175,8 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         name=component_name(plan.target.engine, planned),
         kind=worker.role.value,
         role=worker.role,
-        replicas=worker.replicas,
+        # Sent again at every update, the number would undo the autoscaler's, which the operator refuses.
+        replicas=None if planned.max_replicas else worker.replicas,
         nodes=planned.nodes,
         shared_memory=plan.target.shared_memory,
         requests=worker.requests,
@@ -193,12 +196,35 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         container=_container(
             plan.image,
             command,
-            env={**_environment(plan), **command.env, **worker.env, **planned.env},
+            env={
+                **_environment(plan),
+                **(planner.WORKER_ENV if plan.planner else {}),
+                **command.env,
+                **worker.env,
+                **planned.env,
+            },
             mounts=mounts,
             probes=probes.worker(),
             lock_memory=plan.uses_efa,
         ),
         sidecar=_sidecar(plan) if plan.inference_extension else None,
+    )
+
+
+def _planner(plan: GraphPlan, planned: Planner) -> Component:
+    return Component(
+        name="Planner",
+        kind="planner",
+        replicas=1,
+        pod=_pod(plan, affinity=cpu_affinity(plan)),
+        container=_container(
+            planner.image(plan),
+            planner.command(plan, planned),
+            env={"DYN_LOG": plan.knobs.log_level},
+            mounts=[],
+            # Live from the start, ready once the workers are.
+            probes=probes.worker(),
+        ),
     )
 
 
@@ -243,7 +269,7 @@ def _container(
         "image": image,
         **({} if command is None else {"command": command.argv, "args": list(command.args)}),
         "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
-        "volumeMounts": mounts,
+        **({"volumeMounts": mounts} if mounts else {}),
         "securityContext": container_security(lock_memory=lock_memory),
         **probes,
     }
@@ -263,10 +289,7 @@ def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
-    service: dict[str, Any] = {
-        "componentType": component.kind if component.role is None else "worker",
-        "replicas": component.replicas,
-    }
+    service: dict[str, Any] = {"componentType": component.kind if component.role is None else "worker"}
     if component.role in (Role.PREFILL, Role.DECODE):
         service["subComponentType"] = component.role.value
     devices: dict[str, Any] = {"gpu": str(component.gpus)} if component.gpus else {}
@@ -280,7 +303,7 @@ def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     if metadata:
         service["extraPodMetadata"] = metadata
     service["extraPodSpec"] = {**component.pod, "mainContainer": dict(component.container)}
-    return service | _common(plan, component)
+    return service | _common(plan, component, {"enabled": True})
 
 
 def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
@@ -298,14 +321,13 @@ def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     written: dict[str, Any] = {
         "name": component.name,
         "type": component.kind,
-        "replicas": component.replicas,
         "podTemplate": template,
     }
     if component.shared_memory:
         written["sharedMemorySize"] = component.shared_memory
     if component.sidecar is not None:
         written["frontendSidecar"] = component.sidecar["name"]
-    return written | _common(plan, component)
+    return written | _common(plan, component, {})
 
 
 def _resources(component: Component, devices: Mapping[str, Any]) -> dict[str, Any]:
@@ -320,12 +342,14 @@ def _resources(component: Component, devices: Mapping[str, Any]) -> dict[str, An
     return resources
 
 
-def _common(plan: GraphPlan, component: Component) -> dict[str, Any]:
-    common: dict[str, Any] = {}
+def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -> dict[str, Any]:
+    """What both API versions say alike. adapter: how the version asks for a scaling adapter."""
+    scaled = component.replicas is None
+    common: dict[str, Any] = {"scalingAdapter": adapter} if scaled else {"replicas": component.replicas}
     if component.nodes > 1:
         common["multinode"] = {"nodeCount": component.nodes}
-    # The picker's image is never the user's: its tag says its version.
-    if plan.image_knobs.runtime_version and component.kind != "epp":
+    # The picker's and the Planner's images are never the user's: their tags say their version.
+    if plan.image_knobs.runtime_version and component.kind not in ("epp", "planner"):
         common["runtimeVersionOverride"] = plan.image_knobs.runtime_version
     return common
 

@@ -33,7 +33,7 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     for name, keys in PARTS.items():
         said = json.loads(values.get(name, "{}"))
         sections[name] = {key: said[key] for key in keys if key in said}
-    config = {key: _without_build(values[key]) for key in WHOLE if key in values}
+    config = {key: _as_simulated(values[key]) for key in WHOLE if key in values}
     config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})
 
@@ -54,13 +54,14 @@ def _kubeconfig() -> str:
     return str(KUBECONFIG.relative_to(KUBECONFIG.parent.parent))
 
 
-def _without_build(text: str) -> str:
-    """A section without `image.build`: nothing is built for pods that run nothing."""
+def _as_simulated(text: str) -> str:
+    """A section without `image.build` and `maxReplicas`: nothing is built, or scaled, where no pod runs anything."""
     try:
         section = json.loads(text)
     except ValueError:
         return text  # a plain value
     for graph in section if isinstance(section, list) else [section]:
-        if isinstance(graph, dict) and isinstance(graph.get("image"), dict):
-            graph["image"].pop("build", None)
+        for name, part in graph.items() if isinstance(graph, dict) else ():
+            if isinstance(part, dict):
+                part.pop("build" if name == "image" else "maxReplicas", None)
     return json.dumps(section, sort_keys=True)

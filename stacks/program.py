@@ -51,6 +51,7 @@ def build(settings: Settings) -> dict[str, Any]:
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     services.watch(settings, plans, monitoring, cluster)
     sizing = services.sizing(settings, plan, [platform, cache], cluster)
+    keda = services.keda(settings, cluster)
     image_pull = services.image_pull(settings, plans, pull_secret, cluster) if eks else []
     pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull, *end])
     before_graphs = pulumi.ResourceOptions(
@@ -68,6 +69,8 @@ def build(settings: Settings) -> dict[str, Any]:
         for each in plans
         if settings.graphs_run()
     ]
+    if graphs:
+        services.autoscaling(settings, plans, [*keda, *graphs], cluster)
     ingress = services.ingress(settings, graphs[0], plan, cluster) if graphs else None
     verified = _verified(settings, plans, graphs, cluster)
     if settings.benchmark.run and graphs:

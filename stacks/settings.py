@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from graphs.benchmark import check_shape
 from graphs.secrets import PULL_SECRET
+from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
 from stacks.sections.cluster import CLUSTER_KINDS, AwsCluster, ClusterSettings, NewEksCluster
@@ -25,6 +26,7 @@ from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
+from targets.autoscaling import Autoscaler, check_autoscaling
 from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_local_copy, check_platform, check_together
@@ -76,6 +78,8 @@ class Settings(Strict):
     """How secrets come from AWS."""
     monitoring: MonitoringSettings = MonitoringSettings()
     """Prometheus, Grafana and alerts."""
+    autoscaling: AutoscalingSettings = AutoscalingSettings()
+    """Who decides how many workers the graphs have."""
     ingress: IngressSettings | None = None
     """An endpoint outside the cluster."""
     graph: GraphKnobs = GraphKnobs()
@@ -116,6 +120,7 @@ class Settings(Strict):
     def plans(self) -> tuple[GraphPlan, ...]:
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
         pool, local_copy = self.gpu_pool(), self.cache.local_copy
+        planner = self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds)
         plans = (
             resolve(
                 self.published(),
@@ -123,6 +128,7 @@ class Settings(Strict):
                 pool,
                 inference_extension=self.ingress is not None and self.ingress.inference_extension,
                 local_copy=local_copy,
+                planner=planner,
             ),
             *(
                 resolve(
@@ -131,6 +137,7 @@ class Settings(Strict):
                     pool,
                     key=f"graphs[{position}]",
                     local_copy=local_copy,
+                    planner=planner,
                 )
                 for position, graph in enumerate(self.graphs)
             ),
@@ -140,7 +147,9 @@ class Settings(Strict):
             check_platform(plan, self.platform_version())
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
-        check_use(self.platform_plan(plans), plans, install=self.platform.install)
+        platform = self.platform_plan(plans)
+        check_use(platform, plans, install=self.platform.install)
+        check_autoscaling(self.autoscaling.kind, plans, platform)
         return plans
 
     def platform_plan(self, plans: Iterable[GraphPlan]) -> Platform:
@@ -230,6 +239,7 @@ def _check_services(settings: Settings) -> None:
             f"platform.namespace: {settings.platform.namespace!r} is the graphs' namespace; the platform needs one of "
             "its own, which goes with it"
         )
+    problems += _autoscaling_sources(settings)
     from_aws = settings.hugging_face.aws_secret is not None or settings.ngc.aws_secret is not None
     if from_aws and settings.external_secrets.install and not on_aws:
         problems.append(
@@ -238,6 +248,24 @@ def _check_services(settings: Settings) -> None:
         )
     if problems:
         raise Refusal("\n".join(problems))
+
+
+def _autoscaling_sources(settings: Settings) -> Iterator[str]:
+    """Where the autoscaler's figures are to come from and do not."""
+    kind, monitoring = settings.autoscaling.kind, settings.monitoring
+    prometheus = settings.platform_plan(settings.plans()).prometheus
+    if kind is Autoscaler.KEDA and (
+        prometheus is None or not monitoring.pod_monitors or monitoring.kind == "none"
+    ):
+        yield (
+            "autoscaling.kind: 'keda' asks Prometheus for series that the stack's own PodMonitors label; set "
+            "monitoring.kind to install, or to existing with its endpoint, and leave podMonitors on"
+        )
+    if kind is Autoscaler.PLANNER and settings.autoscaling.optimization == "sla" and prometheus is None:
+        yield (
+            "autoscaling.optimization: 'sla' reads latencies from Prometheus; set monitoring.kind or "
+            "platform.prometheusEndpoint, or choose throughput or latency"
+        )
 
 
 def _check_benchmark(settings: Settings) -> None:

@@ -10,3 +10,4 @@ DRA_DRIVER = (
 EFA_DEVICE_PLUGIN = "v0.5.30"  # chart aws-efa-k8s-device-plugin, aws.github.io/eks-charts; knows p6 and p6e
 KUBE_PROMETHEUS_STACK = "81.6.2"  # chart of prometheus-community, resolved by dependency bots in 2026-02
 EXTERNAL_SECRETS = "2.8.0"  # chart of external-secrets, serves external-secrets.io/v1; released 2026-07
+KEDA = "2.20.2"  # chart keda, kedacore.github.io/charts; newest of 2026-08, for Kubernetes 1.23 or newer

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.autoscaling import Autoscaling, AutoscalingArgs, Keda, KedaArgs
 from components.cluster_access import Cluster
 from components.external_secret import ExternalSecrets, ExternalSecretsArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
@@ -19,6 +20,7 @@ from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOper
 from components.pull_secret import PullSecret, PullSecretArgs
 from components.sizing_request import SizingRequest, SizingRequestArgs
 from components.storage_class import efs_storage_class
+from graphs.autoscaling import Scaling, scaled_objects
 from graphs.monitoring.alerts import prometheus_rule
 from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
@@ -31,11 +33,13 @@ from stacks import versions
 from stacks.cost import hourly
 from stacks.sections.secrets import AwsSecretSettings
 from stacks.settings import Settings
+from targets.autoscaling import Autoscaler
 from targets.plan import GraphPlan
 from targets.releases import graph_api_version
 
 _PROMETHEUS_CHARTS = "https://github.com/prometheus-community/helm-charts/releases/download"
 _EXTERNAL_SECRETS_CHARTS = "https://github.com/external-secrets/external-secrets/releases/download"
+_KEDA_CHARTS = "https://kedacore.github.io/charts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,6 +211,35 @@ def platform(
         ),
         _on(cluster, needed),
     )
+
+
+def keda(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+    """KEDA, where the stack brings it."""
+    said = settings.autoscaling
+    if said.kind is not Autoscaler.KEDA or not said.install:
+        return []
+    chart = f"{_KEDA_CHARTS}/keda-{versions.KEDA}.tgz"
+    return [Keda("keda", KedaArgs(chart=chart, namespace=said.namespace), _on(cluster))]
+
+
+def autoscaling(
+    settings: Settings, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> None:
+    """What KEDA is told about the graphs' workers. needed: KEDA and the graphs, whose adapters the operator makes."""
+    said, monitoring = settings.autoscaling, settings.monitoring
+    prometheus = settings.platform_plan(plans).prometheus
+    if said.kind is not Autoscaler.KEDA or prometheus is None:
+        return
+    scaling = Scaling(
+        prometheus=prometheus,
+        pending=said.pending_requests,
+        ttft=monitoring.ttft_seconds,
+        itl=monitoring.itl_seconds,
+        up_minutes=said.scale_up_minutes,
+        down_minutes=said.scale_down_minutes,
+    )
+    objects = [each for plan in plans for each in scaled_objects(plan, settings.cluster.namespace, scaling)]
+    Autoscaling("autoscaling", AutoscalingArgs(scaled_objects=objects), _on(cluster, needed))
 
 
 def image_pull(

@@ -108,9 +108,10 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
         for plan in plans[1:]
         if Counter(other.name for other in plans)[plan.name] > 1
     ]
-    gpus, pool = sum(plan.gpus for plan in plans), plans[0].pool
-    if len(plans) > 1 and not _packs(plans):
-        parts = " + ".join(f"{plan.name} {plan.gpus}" for plan in plans)
+    most = [plan.at_most for plan in plans]
+    gpus, pool = sum(plan.gpus for plan in most), plans[0].pool
+    if len(plans) > 1 and not _packs(most):
+        parts = " + ".join(f"{plan.name} {plan.gpus}" for plan in most)
         problems.append(
             f"graphs: all graphs together need {gpus} GPUs ({parts}), whole workers on nodes, but the pool has "
             f"{pool.gpus} ({pool}); raise pool.nodes"
@@ -220,11 +221,13 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             )
         elif planned.nodes > 1 and not worker.gpus:
             yield f"{plan.key}.{worker.role}.nodes: {planned.nodes}, but a worker without GPUs runs on 1 node"
-    if plan.gpus > plan.pool.gpus:
-        parts = " + ".join(f"{w.role} {w.worker.replicas}×{w.worker.gpus}" for w in plan.workers)
+    most = plan.at_most
+    if most.gpus > plan.pool.gpus:
+        parts = " + ".join(f"{w.role} {w.worker.replicas}×{w.worker.gpus}" for w in most.workers)
         yield (
-            f"{plan.key}: {plan.name} needs {plan.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
-            f"({plan.pool}); lower tensorParallel or replicas, or raise pool.nodes"
+            f"{plan.key}: {plan.name} needs {most.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
+            f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
+            "pool.nodes"
         )
     if plan.transport != "node" or not plan.target.disaggregated:
         return
@@ -234,9 +237,9 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
                 f"{plan.key}.transport: 'node' keeps all workers on one node, but {_one(planned.role)} spans "
                 f"{planned.nodes}; choose efa"
             )
-    if plan.gpus > node:
+    if most.gpus > node:
         yield (
-            f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {plan.gpus} GPUs "
+            f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose efa"
         )
 
@@ -264,6 +267,16 @@ def _packs(plans: Iterable[GraphPlan]) -> bool:
         else:
             return False
     return True
+
+
+def _autoscaled(plan: GraphPlan) -> Iterator[str]:
+    for planned in plan.autoscaled:
+        least, most = planned.worker.replicas, planned.at_most.worker.replicas
+        if most < least:
+            yield (
+                f"{plan.key}.{planned.role}.maxReplicas: {most} is below {least}, the workers that are always there; "
+                "raise it, or lower replicas"
+            )
 
 
 def _parallelism(plan: GraphPlan) -> Iterator[str]:
@@ -412,6 +425,6 @@ def _grove_length(component: str, nodes: int) -> int:
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _release, _knobs, _capacity, _parallelism, _limits, _transport, _routing, _inference_extension, _arguments,
-    _environment, _image, _names,
+    _release, _knobs, _capacity, _autoscaled, _parallelism, _limits, _transport, _routing, _inference_extension,
+    _arguments, _environment, _image, _names,
 )  # fmt: skip

@@ -25,6 +25,8 @@ class RoleKnobs(Strict):
 
     replicas: int | None = Field(default=None, ge=1, le=64)
     """Workers of this role."""
+    max_replicas: int | None = Field(default=None, ge=1, le=64)
+    """Workers of this role that `autoscaling` may go up to; `replicas` is then the least."""
     nodes: int = Field(default=1, ge=1, le=18)
     """Nodes that one worker spans (multi-node needs Grove or LeaderWorkerSet on the platform)."""
     tensor_parallel: GpuCount | None = None

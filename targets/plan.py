@@ -70,6 +70,8 @@ class WorkerPlan:
     nodes: int
     extra_args: tuple[str, ...]
     env: dict[str, str]
+    max_replicas: int | None = None
+    """Replicas that an autoscaler may go up to, None where the number is fixed."""
 
     @property
     def role(self) -> Role:
@@ -80,6 +82,24 @@ class WorkerPlan:
     def gpus(self) -> int:
         """GPUs of all replicas."""
         return self.worker.replicas * self.worker.gpus
+
+    @property
+    def at_most(self) -> "WorkerPlan":
+        """The role with as many replicas as it may ever have."""
+        return replace(self, worker=replace(self.worker, replicas=self.max_replicas or self.worker.replicas))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planner:
+    """Dynamo's Planner. optimization: what it scales for. ttft, itl: seconds that optimization `sla` holds.
+
+    advisory: whether it only says what it would do.
+    """
+
+    optimization: str
+    ttft: float
+    itl: float
+    advisory: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,11 +124,23 @@ class GraphPlan:
     transport: str
     inference_extension: bool = False
     local_copy: bool = False
+    planner: Planner | None = None
+    """Dynamo's Planner in the graph, None where it is not the autoscaler."""
 
     @property
     def gpus(self) -> int:
         """GPUs of all workers."""
         return sum(worker.gpus for worker in self.workers)
+
+    @property
+    def autoscaled(self) -> tuple[WorkerPlan, ...]:
+        """The roles whose number of workers an autoscaler decides."""
+        return tuple(planned for planned in self.workers if planned.max_replicas is not None)
+
+    @property
+    def at_most(self) -> "GraphPlan":
+        """The graph with as many workers as it may ever have, which is what its pool must have room for."""
+        return replace(self, workers=tuple(planned.at_most for planned in self.workers))
 
     @property
     def uses_efa(self) -> bool:
@@ -156,6 +188,7 @@ def resolve(
     key: str = "graph",
     inference_extension: bool = False,
     local_copy: bool = False,
+    planner: Planner | None = None,
 ) -> GraphPlan:
     """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have."""
     roles = {worker.role for worker in target.workers}
@@ -168,7 +201,7 @@ def resolve(
     workers = tuple(_worker(worker, getattr(knobs, worker.role.value)) for worker in target.workers)
     version = Version.parse(knobs.dynamo_version or target.dynamo_version)
     whole = all(worker.nodes == 1 for worker in workers)
-    fits_one_node = whole and sum(worker.gpus for worker in workers) <= pool.instance.gpus
+    fits_one_node = whole and sum(worker.at_most.gpus for worker in workers) <= pool.instance.gpus
     transport = knobs.transport or ("node" if fits_one_node or not target.gpus else "efa")
     return GraphPlan(
         key=key,
@@ -184,6 +217,7 @@ def resolve(
         transport=transport,
         inference_extension=inference_extension,
         local_copy=local_copy,
+        planner=planner if any(worker.max_replicas for worker in workers) else None,
     )
 
 
@@ -208,7 +242,11 @@ def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
         if getattr(knobs, name) is not None
     }  # fmt: skip
     return WorkerPlan(
-        worker=replace(published, **said), nodes=knobs.nodes, extra_args=knobs.extra_args, env=dict(knobs.env)
+        worker=replace(published, **said),
+        nodes=knobs.nodes,
+        extra_args=knobs.extra_args,
+        env=dict(knobs.env),
+        max_replicas=knobs.max_replicas,
     )
 
 

@@ -17,6 +17,7 @@ SUB_COMPONENT_TYPE_LABEL = "nvidia.com/dynamo-sub-component-type"
 """Says prefill or decode in graphs of v1alpha1, whose component type is `worker` for both."""
 SIDECAR_ROLE = "frontend-sidecar"
 """A role of their own: one that answers says nothing about the worker beside it, nor about the graph's frontend."""
+DYNAMO_NAMESPACE_LABEL = "nvidia.com/dynamo-namespace"
 _INTERVAL = "15s"
 
 
@@ -86,6 +87,8 @@ def _relabelings(role: str | None) -> list[dict[str, Any]]:
         graph,
         _from_pod_label(COMPONENT_TYPE_LABEL, ROLE),
         _from_pod_label(SUB_COMPONENT_TYPE_LABEL, ROLE),
+        # By this label Dynamo's Planner knows its graph's series.
+        _from_pod_label(DYNAMO_NAMESPACE_LABEL, "dynamo_namespace"),
     ]
 
 

@@ -20,13 +20,15 @@ ITL = "dynamo_frontend_inter_token_latency_seconds"
 REQUEST_DURATION = "dynamo_frontend_request_duration_seconds"
 REQUESTS = "dynamo_frontend_requests_total"
 OUTPUT_TOKENS = "dynamo_frontend_output_tokens_total"
+STAGE_REQUESTS = "dynamo_frontend_stage_requests"
+"""Requests in the frontend without a first token yet, by `stage`; from release 1.2 on."""
 GPU_UTILISATION = "DCGM_FI_DEV_GPU_UTIL"
 
 
-def of_graph(namespace: str, graph: str, role: str | None = None) -> str:
-    """Label matchers of a graph's series, or of one role's."""
+def of_graph(namespace: str, graph: str, role: str | None = None, *more: str) -> str:
+    """Label matchers of a graph's series, or of one role's; more: matchers as they are."""
     matchers = {NAMESPACE_LABEL: namespace, GRAPH_LABEL: graph} | ({ROLE_LABEL: role} if role else {})
-    return "{" + ", ".join(f'{name}="{value}"' for name, value in matchers.items()) + "}"
+    return "{" + ", ".join([*(f'{name}="{value}"' for name, value in matchers.items()), *more]) + "}"
 
 
 def quantile(q: float, histogram: str, matchers: str, window: str = "5m") -> str:

@@ -107,6 +107,25 @@ def test_a_local_copy_is_an_update_of_the_worker_pods(state: Path) -> None:
     assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
 
 
+def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
+    decode = {"tensorParallel": 2, "expertParallel": 2, "maxReplicas": 2}
+    scaled = dev(autoscaling={"kind": "external"}, graph={"decode": decode})
+    up(scaled, state)
+    (adapter,) = objects(state, "dgdsa")
+    name, namespace = adapter["metadata"]["name"], adapter["metadata"]["namespace"]
+    cluster.kubectl("scale", f"dgdsa/{name}", "--replicas=2", f"--namespace={namespace}", state=state)
+    cluster.kubectl(
+        "wait",
+        "--for=jsonpath={.status.replicas}=2",
+        f"dgdsa/{name}",
+        f"--namespace={namespace}",
+        state=state,
+    )
+    _, said = up(scaled, state)
+    assert said[-1].startswith("dev: 0 changes")
+    assert len(objects(state, "pods", "--selector=nvidia.com/dynamo-component=TrtllmDecodeWorker")) == 2
+
+
 def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Path) -> None:
     b200 = deploy.find("disagg-b200", embedded=True)
     up(b200, state)

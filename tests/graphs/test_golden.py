@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from graphs.autoscaling import scaled_objects
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from stacks.settings import parse
@@ -13,6 +14,7 @@ from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import Version
 from tests.golden_files import FOLDER, compare
+from tests.graphs.test_autoscaling import SCALING
 
 GUIDE_OF_0_4 = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
 OVER_EFA = {
@@ -33,6 +35,18 @@ OVER_NODES = {
     "graph": {"dynamoVersion": "1.3.1", "worker": {"tensorParallel": 8, "nodes": 2}},
 }
 LOCAL_COPY = {"cache": {"localCopy": True}, "graph": {"dynamoVersion": "1.6.1"}}
+KEDA = {
+    "pool": {"nodes": 2},
+    "graph": {"dynamoVersion": "1.2.1", "decode": {"maxReplicas": 3}},
+    "monitoring": {"kind": "install"},
+    "autoscaling": {"kind": "keda"},
+}
+PLANNED = {
+    "pool": {"nodes": 2},
+    "graph": {"dynamoVersion": "1.6.1", "prefill": {"maxReplicas": 2}, "decode": {"maxReplicas": 2}},
+    "monitoring": {"kind": "install"},
+    "autoscaling": {"kind": "planner", "optimization": "sla"},
+}
 
 
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -45,6 +59,8 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
         yield f"{name}-over-efa", name, OVER_EFA
     yield "vllm-disagg-agentic-b200-behind-a-picker", "vllm-disagg-agentic-b200", BEHIND_A_PICKER
     yield "trtllm-disagg-b200-local-copy", "trtllm-disagg-b200", LOCAL_COPY
+    yield "vllm-disagg-h100-scaled-by-keda", "vllm-disagg-h100", KEDA
+    yield "trtllm-disagg-b200-scaled-by-planner", "trtllm-disagg-b200", PLANNED
     yield "trtllm-agg-gb200-over-nodes", "trtllm-agg-gb200", OVER_NODES
 
 
@@ -52,7 +68,8 @@ CASES = list(cases())
 
 
 def plan(target: str, values: dict[str, Any]) -> GraphPlan:
-    platform = {"install": False, "grove": "external"}
+    # Grove restarts whole graphs of 1.2 when they are scaled.
+    platform = {"install": False, "grove": "none" if "autoscaling" in values else "external"}
     return parse(
         {"target": target, "cluster": {"kind": "existing"}, "platform": platform, **values}, set()
     ).plan()
@@ -63,6 +80,8 @@ def objects(graph: GraphPlan) -> str:
     documents += [{name: yaml.safe_load(text)} for name, text in engine_files(graph).items()]
     if graph.target.needs_compute_domain:
         documents.append(compute_domain(graph, "dynamo"))
+    if not graph.planner:
+        documents += scaled_objects(graph, "dynamo", SCALING)
     return str(yaml.safe_dump_all(documents, sort_keys=True, width=1000, allow_unicode=True))
 
 

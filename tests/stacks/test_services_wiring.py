@@ -242,3 +242,38 @@ def test_nobody_is_asked_by_default() -> None:
     made = evaluated()
     assert not of_kind(made, "DynamoGraphDeploymentRequest")
     assert "sizing" not in made.outputs
+
+
+AUTOSCALED: dict[str, Any] = {
+    "pool": {"nodes": 2},
+    "graph": {"decode": {"maxReplicas": 2}},
+    "monitoring": {"kind": "install"},
+}
+
+
+def test_keda_is_told_of_adapters_that_are_there_and_goes_last() -> None:
+    made = evaluated(**AUTOSCALED, autoscaling={"kind": "keda"})
+    keda = one(made, "Release", "keda")
+    (scaled_object,) = of_kind(made, "ScaledObject")
+    (graph,) = of_kind(made, "DynamoGraphDeployment")
+    assert keda.inputs["chart"] == "https://kedacore.github.io/charts/keda-2.20.2.tgz"
+    assert comes_after(made, scaled_object, graph), "the operator makes the adapter with the graph"
+    assert comes_after(made, scaled_object, keda), "KEDA takes its finalizer off what it scales"
+    (trigger,) = scaled_object.inputs["spec"]["triggers"]
+    assert (
+        trigger["metadata"]["serverAddress"] == "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"
+    )
+
+
+def test_a_keda_that_is_there_is_only_told() -> None:
+    made = evaluated(**AUTOSCALED, autoscaling={"kind": "keda", "install": False})
+    assert [release.name for release in of_kind(made, "Release") if release.name == "keda"] == []
+    assert len(of_kind(made, "ScaledObject")) == 1
+
+
+def test_what_something_else_scales_has_adapters_alone() -> None:
+    made = evaluated(**AUTOSCALED, autoscaling={"kind": "external"})
+    (graph,) = of_kind(made, "DynamoGraphDeployment")
+    adapters = {name: "scalingAdapter" in part for name, part in graph.inputs["spec"]["services"].items()}
+    assert adapters == {"Frontend": False, "VllmPrefillWorker": False, "VllmDecodeWorker": True}
+    assert not of_kind(made, "ScaledObject")

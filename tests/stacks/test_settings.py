@@ -13,8 +13,8 @@ from targets.hardware import INSTANCE_TYPES
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
 TARGET_NAMES, INSTANCE_NAMES = ", ".join(TARGETS), ", ".join(INSTANCE_TYPES)
 ROLE_KEYS = (
-    "replicas, nodes, tensorParallel, pipelineParallel, expertParallel, maxNumTokens, maxBatchSize, maxSeqLen, "
-    "freeGpuMemoryFraction, chunkedPrefill, extraArgs, env"
+    "replicas, maxReplicas, nodes, tensorParallel, pipelineParallel, expertParallel, maxNumTokens, maxBatchSize, "
+    "maxSeqLen, freeGpuMemoryFraction, chunkedPrefill, extraArgs, env"
 )
 TOP_KEYS = ", ".join(str(field.alias) for field in Settings.model_fields.values())
 

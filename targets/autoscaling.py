@@ -1,0 +1,91 @@
+"""Who decides how many workers a graph has, and what cannot work about it. Pure.
+
+Sources: Dynamo's guides to autoscaling and to its Planner, its known-issues pages, and the released `ai-dynamo`
+packages (which metrics a frontend has, which forward-pass metrics a worker sends).
+"""
+
+from collections.abc import Iterator, Sequence
+from enum import StrEnum
+
+from targets.catalogue import Engine
+from targets.plan import GraphPlan, Refusal
+from targets.platform import Addon, Platform
+from targets.releases import LATEST_PATCH, Version
+
+AUTOSCALING_SINCE = Version(1, 2)
+"""First of our release lines whose scaling adapters are asked for and whose frontends count requests by stage."""
+_GANG_ROLL_UNTIL = Version(1, 3)
+"""Before, a changed number of workers restarts the whole graph under Grove (known issue of 1.1 and 1.2)."""
+_PLANNER_SINCE = Version(1, 6)
+"""First of our release lines whose workers send what the Planner reads, whatever the engine, and whose Planner knows a
+least number of workers for each role. In 1.3 it scales nothing (known issue)."""
+
+
+class Autoscaler(StrEnum):
+    """Who decides: nobody, KEDA, Dynamo's Planner, or something of the user's that finds the scaling adapters."""
+
+    NONE = "none"
+    KEDA = "keda"
+    PLANNER = "planner"
+    EXTERNAL = "external"
+
+
+def check_autoscaling(autoscaler: Autoscaler, plans: Sequence[GraphPlan], platform: Platform) -> None:
+    """Raise Refusal with every reason why the graphs cannot be scaled that way, one a line, or return."""
+    problems = [problem for plan in plans for problem in _of_graph(autoscaler, plan, platform)]
+    if autoscaler is not Autoscaler.NONE and not any(plan.autoscaled for plan in plans):
+        problems.append(
+            f"autoscaling.kind: {autoscaler.value!r} has nothing to scale; set maxReplicas below a role of a graph, "
+            f"for example {plans[0].key}.{plans[0].workers[-1].role}.maxReplicas"
+        )
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def _of_graph(autoscaler: Autoscaler, plan: GraphPlan, platform: Platform) -> Iterator[str]:
+    if not plan.autoscaled:
+        return
+    if autoscaler is Autoscaler.NONE:
+        planned = plan.autoscaled[0]
+        yield (
+            f"{plan.key}.{planned.role}.maxReplicas: {planned.max_replicas}, but nothing scales the graph; set "
+            "autoscaling.kind to keda, planner or external, or leave it out"
+        )
+        return
+    if plan.version < AUTOSCALING_SINCE:
+        yield (
+            f"autoscaling.kind: {autoscaler.value!r} needs a release whose frontends count waiting requests, and "
+            f"{plan.key}.dynamoVersion is {plan.version}; use {LATEST_PATCH['1.2']} or newer"
+        )
+    if platform.grove is not Addon.NONE and plan.version < _GANG_ROLL_UNTIL:
+        yield (
+            f"autoscaling.kind: {autoscaler.value!r} with Grove restarts every pod of a graph of Dynamo {plan.version} "
+            f"at each change (known issue); use {plan.key}.dynamoVersion {LATEST_PATCH['1.3']} or newer, or "
+            "platform.grove none"
+        )
+    if autoscaler is Autoscaler.PLANNER:
+        yield from _planned(plan)
+    if autoscaler is Autoscaler.EXTERNAL:
+        yield from _left_to_others(plan)
+
+
+def _planned(plan: GraphPlan) -> Iterator[str]:
+    if plan.version < _PLANNER_SINCE:
+        yield (
+            f"autoscaling.kind: 'planner' needs workers that send forward-pass metrics, and {plan.key}.dynamoVersion "
+            f"is {plan.version}; use {LATEST_PATCH['1.6']} or newer"
+        )
+    if plan.target.engine is Engine.MOCKER:
+        yield (
+            f"autoscaling.kind: 'planner' counts GPUs, and target {plan.target.name} has none; choose keda or external"
+        )
+
+
+def _left_to_others(plan: GraphPlan) -> Iterator[str]:
+    for planned in plan.autoscaled:
+        said = getattr(plan.knobs, planned.role.value).replicas
+        if said is not None and said > 1:
+            yield (
+                f"{plan.key}.{planned.role}.replicas: {said}, but a graph that something of yours scales begins with "
+                "one worker; leave it out and give that something its own minimum"
+            )
