@@ -90,6 +90,31 @@ def test_a_knob_changes_the_graph_in_place(project: Path, stack: automation.Stac
     assert "enable_chunked_prefill: false" in objects(project, "configmaps")[0]["data"]["prefill.yaml"]
 
 
+def test_what_an_autoscaler_decided_survives_an_update(project: Path, stack: automation.Stack) -> None:
+    def scale(replicas: int) -> None:
+        adapter = ("dgdsa/gpt-oss-disagg-trtllmdecodeworker", "--namespace=dynamo")
+        state = project / ".embedded"
+        cluster.kubectl("scale", *adapter, f"--replicas={replicas}", state=state)
+        cluster.kubectl("wait", *adapter, f"--for=jsonpath={{.status.replicas}}={replicas}", state=state)
+
+    before = objects(project, "dynamographdeployments")[0]["metadata"]["uid"]
+    decode = {"tensorParallel": 2, "expertParallel": 2}
+    set_key(project, "autoscaling", {"kind": "external"})
+    set_key(project, "graph", {"decode": decode | {"maxReplicas": 2}})
+    stack.up()
+    scale(2)
+    set_key(project, "graph", {"decode": decode | {"maxReplicas": 2, "maxBatchSize": 64}})
+    stack.up()
+    graph = objects(project, "dynamographdeployments")[0]
+    assert graph["spec"]["services"]["TrtllmDecodeWorker"]["replicas"] == 2
+    assert set(stack.up().summary.resource_changes or {}) <= {"same", "read"}
+    scale(1)
+    set_key(project, "autoscaling", {})
+    set_key(project, "graph", {})
+    stack.up()
+    assert objects(project, "dynamographdeployments")[0]["metadata"]["uid"] == before
+
+
 def test_a_rotated_token_reaches_its_secret_and_nothing_else(project: Path, stack: automation.Stack) -> None:
     def uids() -> set[str]:
         return {
