@@ -1,4 +1,4 @@
-"""Builds the control plane and kwok once, into the user's cache."""
+"""Builds Go programs once, into the user's cache: the control plane, kwok, and what tests need."""
 
 import hashlib
 import os
@@ -34,6 +34,20 @@ class BuildError(Exception):
 
 
 @dataclass(frozen=True)
+class Program:
+    """A main package, and the folder of the Go module that pins it; the folder's name is the program's."""
+
+    module: Path
+    package: str
+    tags: tuple[str, ...] = ()
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The flag that says which files belong to a package, none without tags."""
+        return (f"-tags={','.join(self.tags)}",) if self.tags else ()
+
+
+@dataclass(frozen=True)
 class Go:
     """A usable Go: its command, its version as `go env GOVERSION` prints it, and its environment."""
 
@@ -45,15 +59,31 @@ class Go:
 def binary(report: Report) -> Path:
     """The binary that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl.
 
-    Built once per content of the module, Go version and platform (about 5 minutes on 2 cores), safely by
-    several processes at a time. Raises BuildError.
+    Takes about 5 minutes on 2 cores, see `built`.
     """
-    return _cached("controlplane", ".", report)
+    return built(Program(_MODULES / "controlplane", "."), report)
 
 
 def kwok(report: Report) -> Path:
     """The binary that plays kubelets, built like `binary` (about a minute)."""
-    return _cached("kwok", "sigs.k8s.io/kwok/cmd/kwok", report)
+    return built(Program(_MODULES / "kwok", "sigs.k8s.io/kwok/cmd/kwok"), report)
+
+
+def built(program: Program, report: Report) -> Path:
+    """The program's binary, in the cache.
+
+    Built once per content of the module, Go version and platform, safely by several processes at a time.
+    Raises BuildError.
+    """
+    go, name = toolchain(report), program.module.name
+    target = CACHE / f"{name}-{_key(go, program)}"
+    if target.exists():
+        return target
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with locked(CACHE / f"{name}.lock", report, f"another build of {name}"):
+        if not target.exists():
+            _build(go, program, target, report)
+    return target
 
 
 def toolchain(report: Report) -> Go:
@@ -115,34 +145,23 @@ def _install(folder: Path) -> None:
     partial.replace(folder)
 
 
-def _cached(name: str, package: str, report: Report) -> Path:
-    """Builds `package` of the Go module in the folder `name`, unless the cache has it."""
-    go, module = toolchain(report), _MODULES / name
-    target = CACHE / f"{name}-{_key(go, module)}"
-    if target.exists():
-        return target
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with locked(CACHE / f"{name}.lock", report, f"another build of {name}"):
-        if not target.exists():
-            _build(go, module, package, target, report)
-    return target
-
-
-def _key(go: Go, module: Path) -> str:
+def _key(go: Go, program: Program) -> str:
     digest = hashlib.sha256()
-    for file in sorted(file for file in module.iterdir() if file.suffix in (".go", ".mod", ".sum")):
+    for file in sorted(file for file in program.module.iterdir() if file.suffix in (".go", ".mod", ".sum")):
         digest.update(f"{file.name}\0".encode() + file.read_bytes())
-    digest.update("\0".join((go.version, platform.system(), platform.machine(), *_FLAGS)).encode())
+    circumstances = (go.version, platform.system(), platform.machine(), *_FLAGS, *program.chosen)
+    digest.update("\0".join(circumstances).encode())
     return digest.hexdigest()[:16]
 
 
-def _build(go: Go, module: Path, package: str, target: Path, report: Report) -> None:
+def _build(go: Go, program: Program, target: Path, report: Report) -> None:
+    module = program.module
     report(f"building {module.name} with {go.version}: once, some minutes")
     partial = target.with_suffix(".partial")
     # Modules first, so that the compiler's progress has a total.
-    listing = ["list", "-mod=readonly", "-deps", package]
+    listing = ["list", "-mod=readonly", *program.chosen, "-deps", program.package]
     total = len(_watch(go, module, listing, "downloaded {} Go modules", report).splitlines())
-    building = ["build", "-v", *_FLAGS, "-o", str(partial), package]
+    building = ["build", "-v", *_FLAGS, *program.chosen, "-o", str(partial), program.package]
     _watch(go, module, building, f"compiled {{}} of {total} packages", report)
     partial.replace(target)
     _log(module).unlink()

@@ -1,5 +1,22 @@
 """Fixtures that tests of several folders share."""
 
+import sys
+
+import pytest
+
+from embedded.processes import Report
 from tests.live import plane, shared_plane
 
-__all__ = ["plane", "shared_plane"]
+__all__ = ["plane", "progress", "shared_plane"]
+
+
+@pytest.fixture(scope="session")
+def progress(pytestconfig: pytest.Config) -> Report:
+    """Shows a line of progress at once, past pytest's capturing and from a worker of xdist as well."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+
+    def report(line: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(line, file=sys.stderr, flush=True)
+
+    return report

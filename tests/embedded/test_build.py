@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from embedded import build
-from embedded.build import BuildError
+from embedded.build import BuildError, Program
 from embedded.paths import PROJECT
 
 MODULE = {
@@ -19,6 +19,11 @@ MODULE = {
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache, on a machine that has Go on PATH: the one of the user's cache where there is no other."""
+    go = build.toolchain(print)
+    for name, value in go.environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{go.command.parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(build, "CACHE", tmp_path / "cache")
     return tmp_path / "cache"
 
@@ -69,6 +74,20 @@ def test_two_at_a_time_build_once(cache: Path, modules: Path) -> None:
         thread.join()
     assert len(set(programs)) == 1
     assert len([line for line in said if line.startswith("building")]) == 1
+
+
+def test_tags_choose_files_and_make_another_program(cache: Path, modules: Path) -> None:
+    folder = modules / "controlplane"
+    (folder / "main.go").write_text(f"//go:build !small\n\n{MODULE['main.go']}")
+    small = MODULE["main.go"].replace("hello", "hi")
+    (folder / "small.go").write_text(f"//go:build small\n\n{small}")
+    said = [
+        subprocess.run(
+            [build.built(Program(folder, ".", tags), print)], capture_output=True, check=True
+        ).stderr
+        for tags in ((), ("small",))
+    ]
+    assert said == [b"hello", b"hi"]
 
 
 def test_a_compiler_error_is_shown(cache: Path, modules: Path) -> None:

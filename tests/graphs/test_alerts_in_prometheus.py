@@ -1,21 +1,31 @@
 """Alert rules in Prometheus itself: promtool loads them and plays series against them.
 
-promtool comes with Prometheus (Debian: package `prometheus`); where it is not on PATH these tests are skipped.
+It is built from Prometheus's own Go module, pinned in tests/promtool, unless one is on PATH.
 """
 
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
+from embedded import build
+from embedded.paths import PROJECT
+from embedded.processes import Report
 from graphs.monitoring.alerts import prometheus_rule
 from tests.graphs.test_monitoring import OBJECTIVES, PLANS, plan_of
 
-PROMTOOL = shutil.which("promtool")
-pytestmark = pytest.mark.skipif(PROMTOOL is None, reason="promtool is not on PATH; it comes with Prometheus")
+SOURCE = build.Program(
+    PROJECT / "tests" / "promtool",
+    "github.com/prometheus/prometheus/cmd/promtool",
+    tags=(
+        "remove_all_sd",
+    ),  # without the clouds' service discoveries, a third of its packages and most of the work
+)
+Promtool = Callable[..., str]
+"""Runs promtool with these words in the test's folder, and gives what it printed."""
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
 UP = {f'up{{{GRAPH}, role="{role}"}}': "1x30" for role in ("frontend", "prefill", "decode")}
@@ -63,13 +73,22 @@ FIRING: dict[str, tuple[str, Mapping[str, str], bool]] = {
 """Series by the minute from minute 0 (the time of promtool's clock), and whether the alert fires at minute 30."""
 
 
-def promtool(folder: Path, *words: str) -> str:
-    assert PROMTOOL is not None
-    done = subprocess.run(
-        [PROMTOOL, *words], check=False, cwd=folder, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+@pytest.fixture(scope="module")
+def binary(progress: Report) -> Path:
+    found = shutil.which("promtool")
+    return Path(found) if found else build.built(SOURCE, progress)
+
+
+@pytest.fixture
+def promtool(binary: Path, tmp_path: Path) -> Promtool:
+    def run(*words: str) -> str:
+        done = subprocess.run(
+            [binary, *words], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=60
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    return run
 
 
 def write_rules(folder: Path, index: int) -> int:
@@ -79,14 +98,14 @@ def write_rules(folder: Path, index: int) -> int:
 
 
 @pytest.mark.parametrize("index", range(len(PLANS)), ids=[plan.target.name for plan in PLANS])
-def test_prometheus_loads_every_rule(tmp_path: Path, index: int) -> None:
+def test_prometheus_loads_every_rule(promtool: Promtool, tmp_path: Path, index: int) -> None:
     rules = write_rules(tmp_path, index)
-    assert f"{rules} rules found" in promtool(tmp_path, "check", "rules", "rules.yaml")
+    assert f"{rules} rules found" in promtool("check", "rules", "rules.yaml")
 
 
 @pytest.mark.parametrize(("alert", "series", "fires"), FIRING.values(), ids=FIRING)
 def test_alerts_fire_when_they_should(
-    tmp_path: Path, alert: str, series: Mapping[str, str], fires: bool
+    promtool: Promtool, tmp_path: Path, alert: str, series: Mapping[str, str], fires: bool
 ) -> None:
     spec = prometheus_rule([plan_of("vllm-disagg-h100")], "dynamo", OBJECTIVES, {})["spec"]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
@@ -105,4 +124,4 @@ def test_alerts_fire_when_they_should(
     (tmp_path / "test.yaml").write_text(
         yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [case]})
     )
-    promtool(tmp_path, "test", "rules", "test.yaml")
+    promtool("test", "rules", "test.yaml")
