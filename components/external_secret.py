@@ -55,10 +55,15 @@ class ExternalSecrets(pulumi.ComponentResource):
             name=RELEASE,
             chart=chart,
             namespace=NAMESPACE,
-            values={"installCRDs": True, "serviceAccount": {"name": SERVICE_ACCOUNT}},
+            values=external_secrets_values(),
             timeout=10 * 60,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
         )
+
+
+def external_secrets_values() -> dict[str, Any]:
+    """Values of the release: its CRDs, and the service account that has access to the secrets."""
+    return {"installCRDs": True, "serviceAccount": {"name": SERVICE_ACCOUNT}}
 
 
 def custom_resource(

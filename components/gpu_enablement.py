@@ -83,7 +83,8 @@ def dra_values() -> dict[str, Any]:
     terms = [{"matchExpressions": [present]}]
     return {
         "resources": {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}},
-        # The chart wants control-plane nodes, which EKS does not show (aicr PR#93).
+        # The chart wants control-plane nodes, which EKS does not show (aicr PR#93). None takes a default away;
+        # pulumi-kubernetes hands it to Helm from 4.30 on.
         "controller": {"affinity": None, "nodeSelector": None, "tolerations": []},
         "kubeletPlugin": {
             "affinity": {

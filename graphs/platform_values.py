@@ -1,7 +1,8 @@
 """Helm values of the `dynamo-platform` chart. Pure.
 
-Keys as the chart's README documents them, the same from 1.0 on. `webhook.enabled` went at 1.0 and
-`webhook.namespaceSelector` must stay empty, so neither is ever written.
+Keys as the chart's README documents them. The chart of 1.0 does not know `global.nats.install` yet (dynamo PR#9232): it
+always brings NATS, which graphs of 1.0 need. `webhook.enabled` went at 1.0 and `webhook.namespaceSelector` must stay
+empty, so neither is ever written.
 """
 
 from typing import Any

@@ -59,6 +59,7 @@ def _grafana() -> dict[str, Any]:
                 "searchNamespace": "ALL",
                 "skipReload": True,
             },
-            "datasources": {"initDatasources": True, "skipReload": True},
+            # Read by an init container: with the chart's WATCH it would never end, nor Grafana ever start.
+            "datasources": {"initDatasources": True, "skipReload": True, "watchMethod": "LIST"},
         },
     }

@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
+from components import gpu_enablement
+from components.external_secret import external_secrets_values
 from graphs.monitoring.stack_values import stack_values
 from graphs.platform_values import chart_url, platform_values
+from stacks import versions
 from targets.platform import Addon, Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
 
@@ -81,9 +84,20 @@ def test_every_key_of_the_platform_is_documented() -> None:
         assert not {*leaves(values)} & {*CHARTS["dynamo-platform"]["removed"]}
 
 
-def test_every_key_of_prometheus_is_documented() -> None:
-    for storage_class in (None, "gp3"):
-        assert not undocumented(stack_values(15, storage_class, "50Gi"), "kube-prometheus-stack")
+PINNED: dict[str, tuple[str, dict[str, Any]]] = {
+    "kube-prometheus-stack": (versions.KUBE_PROMETHEUS_STACK, stack_values(15, "gp3", "50Gi")),
+    "gpu-operator": (versions.GPU_OPERATOR, gpu_enablement.operator_values()),
+    "aws-efa-k8s-device-plugin": (versions.EFA_DEVICE_PLUGIN, gpu_enablement.efa_values()),
+    "nvidia-dra-driver-gpu": (versions.DRA_DRIVER, gpu_enablement.dra_values()),
+    "external-secrets": (versions.EXTERNAL_SECRETS, external_secrets_values()),
+}
+
+
+@pytest.mark.parametrize("chart", PINNED)
+def test_every_key_of_a_pinned_chart_is_documented(chart: str) -> None:
+    version, values = PINNED[chart]
+    assert CHARTS[chart]["version"] == version, "read the keys of the new version"
+    assert not undocumented(values, chart)
 
 
 def test_a_key_that_no_chart_knows_is_noticed() -> None:

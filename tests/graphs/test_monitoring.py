@@ -8,6 +8,7 @@ from typing import Any
 import promql_parser
 import pytest
 import yaml
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from graphs.monitoring.alerts import Objectives, prometheus_rule
@@ -168,13 +169,23 @@ def test_alerts_say_what_and_how_bad() -> None:
         assert rule["annotations"]["description"]
 
 
-def test_dashboards_are_grafana_models() -> None:
-    """The SDK is generated from Grafana's own schema: what it reads back whole is of that schema."""
-    for name, text in dashboards([plan_of("vllm-disagg-h100")], "dynamo", 113.93).items():
+@pytest.mark.parametrize(
+    "plan", PLANS, ids=lambda plan: f"{plan.target.name}-{plan.transport}-{plan.version}"
+)
+def test_dashboards_are_grafana_models(plan: GraphPlan) -> None:
+    """The SDK is generated from Grafana's own schema: what it reads and writes back whole is of that schema."""
+    for name, text in dashboards([plan], "dynamo", 113.93).items():
         read = Dashboard.from_json(json.loads(text))
+        assert json.loads(JSONEncoder().encode(read)) == json.loads(text), name
         assert read.uid, name
         assert len(read.uid) <= 40
         assert read.panels, name
+
+
+def test_a_dashboard_with_an_unknown_key_is_no_grafana_model() -> None:
+    (text,) = (each for name, each in dashboards(PLANS[:1], "dynamo", 1.0).items() if name == "cost.json")
+    misspelt = json.loads(text) | {"titel": "Cost"}
+    assert json.loads(JSONEncoder().encode(Dashboard.from_json(misspelt))) != misspelt
 
 
 def test_dashboards_differ_in_uid_and_name() -> None:
@@ -212,8 +223,14 @@ def test_the_sidecar_finds_the_dashboards() -> None:
     manifest = config_map("dynamo", dashboards([plan_of("vllm-disagg-h100")], "dynamo", None))
     grafana = stack_values(15, None, "50Gi")["grafana"]
     assert grafana["sidecar"]["dashboards"]["label"] == SIDECAR_LABEL
-    assert manifest["metadata"]["labels"][SIDECAR_LABEL]
+    assert manifest["metadata"]["labels"][SIDECAR_LABEL] == "1", "kube-prometheus-stack's labelValue"
     assert sum(map(len, manifest["data"].values())) < 1_000_000, "a ConfigMap holds 1 MiB"
+
+
+def test_what_reads_the_data_sources_before_grafana_starts_ends() -> None:
+    """The chart's default method, WATCH, goes on for ever, in an init container too."""
+    sources = stack_values(15, None, "50Gi")["grafana"]["sidecar"]["datasources"]
+    assert sources == {"initDatasources": True, "skipReload": True, "watchMethod": "LIST"}
 
 
 def test_grafana_has_no_password_to_know() -> None:
