@@ -1,31 +1,14 @@
-"""Alert rules in Prometheus itself: promtool loads them and plays series against them.
+"""Alert rules in Prometheus itself: promtool loads them and plays series against them."""
 
-It is built from Prometheus's own Go module, pinned in tests/promtool, unless one is on PATH.
-"""
-
-import shutil
-import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import yaml
 
-from embedded import build
-from embedded.paths import PROJECT
-from embedded.processes import Report
 from graphs.monitoring.alerts import prometheus_rule
+from tests.graphs.conftest import Promtool
 from tests.graphs.test_monitoring import OBJECTIVES, PLANS, plan_of
-
-SOURCE = build.Program(
-    PROJECT / "tests" / "promtool",
-    "github.com/prometheus/prometheus/cmd/promtool",
-    tags=(
-        "remove_all_sd",
-    ),  # without the clouds' service discoveries, a third of its packages and most of the work
-)
-Promtool = Callable[..., str]
-"""Runs promtool with these words in the test's folder, and gives what it printed."""
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
 UP = {f'up{{{GRAPH}, role="{role}"}}': "1x30" for role in ("frontend", "prefill", "decode")}
@@ -71,24 +54,6 @@ FIRING: dict[str, tuple[str, Mapping[str, str], bool]] = {
     "three hours before the end": ("StackEndsSoon", {BORN: f"{-69 * 3600}x60"}, False),
 }  # fmt: skip
 """Series by the minute from minute 0 (the time of promtool's clock), and whether the alert fires at minute 30."""
-
-
-@pytest.fixture(scope="module")
-def binary(progress: Report) -> Path:
-    found = shutil.which("promtool")
-    return Path(found) if found else build.built(SOURCE, progress)
-
-
-@pytest.fixture
-def promtool(binary: Path, tmp_path: Path) -> Promtool:
-    def run(*words: str) -> str:
-        done = subprocess.run(
-            [binary, *words], check=False, cwd=tmp_path, capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return run
 
 
 def write_rules(folder: Path, index: int) -> int:
