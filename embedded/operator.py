@@ -252,7 +252,6 @@ def _goes(body: Mapping[str, Any], event: str | None = None) -> bool:
 kopf.on.login()(kopf.login_with_kubeconfig)
 
 
-@kopf.on.event(GROUP, PLURAL)
 async def graph_changed(namespace: str | None, name: str, memo: kopf.Memo, **_: Any) -> None:
     """Reconciles a graph that changed."""
     await memo.reconciler.changed(namespace, name)
@@ -266,7 +265,6 @@ async def child_changed(namespace: str | None, labels: Mapping[str, str], memo: 
     await memo.reconciler.changed(namespace, labels[GRAPH])
 
 
-@kopf.on.validate(GROUP, PLURAL, id=_RULES)
 def graph_is_good(body: kopf.Body, warnings: list[str], **review: Any) -> None:
     """The webhook: refuses a graph that breaks a rule, with every rule that it breaks."""
     graph, stored = dict(body), dict(review["old"]) if review["old"] else None
@@ -389,6 +387,9 @@ async def run(version: crds.Version, pki: Path, ready_file: Path | None) -> None
                     ready_file.touch()
                 yield client
 
+        # The version is said: the group's preferred one need not be ours, as when NVIDIA's GPU operator is there too.
+        kopf.on.event(GROUP, version, PLURAL)(graph_changed)
+        kopf.on.validate(GROUP, version, PLURAL, id=_RULES)(graph_is_good)
         settings = kopf.OperatorSettings()
         settings.posting.enabled = False
         settings.admission.server = announced

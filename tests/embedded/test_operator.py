@@ -140,6 +140,31 @@ def test_the_frontend_service_leads_to_its_pod(served: Served) -> None:
     eventually(lambda: endpoints() == [([address], 8000)])
 
 
+@one_version
+def test_other_kinds_of_the_group_may_be_there_in_a_newer_version(served: Served) -> None:
+    """As NVIDIA's GPU operator brings them; the group's preferred version is then theirs."""
+    names = {"kind": "ClusterPolicy", "plural": "clusterpolicies", "singular": "clusterpolicy"}
+    schema = {"openAPIV3Schema": {"type": "object"}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": schema}
+    served.apply(
+        {
+            "apiVersion": "apiextensions.k8s.io/v1",
+            "kind": "CustomResourceDefinition",
+            "metadata": {"name": "clusterpolicies.nvidia.com"},
+            "spec": {"group": "nvidia.com", "names": names, "scope": "Cluster", "versions": [version]},
+        }
+    )
+    eventually(
+        lambda: (
+            json.loads(served.kubectl("get", "--raw=/apis/nvidia.com"))["preferredVersion"]["version"] == "v1"
+        )
+    )
+    time.sleep(2)  # until the stand-in has looked at the group's kinds anew
+    served.apply(served.graph())
+    served.await_ready()
+    served.kubectl("delete", "crd", "clusterpolicies.nvidia.com")
+
+
 def test_a_second_apply_changes_nothing(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
