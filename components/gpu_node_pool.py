@@ -1,7 +1,7 @@
 """A managed node group of GPU instances, bought the way that such instances can be bought."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
@@ -17,6 +17,7 @@ class GpuNodePoolArgs:
     """subnets: private subnet ids by zone, of the zones that nodes may be in. running: size 0 if False.
 
     cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances.
+    labels: of the nodes, besides what says that they have GPUs. key: where the pool stands in the stack's config.
     """
 
     cluster_name: pulumi.Input[str]
@@ -28,6 +29,8 @@ class GpuNodePoolArgs:
     running: bool
     capacity: CapacityKnobs
     tags: Mapping[str, str]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    key: str = "pool"
 
 
 class GpuNodePool(pulumi.ComponentResource):
@@ -122,7 +125,7 @@ class GpuNodePool(pulumi.ComponentResource):
                 "max_size": args.nodes,
                 "desired_size": args.nodes if args.running else 0,
             },
-            labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu]},
+            labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu], **args.labels},
             taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
             opts=pulumi.ResourceOptions(
                 parent=self,
@@ -142,7 +145,11 @@ class GpuNodePool(pulumi.ComponentResource):
     def _upgrade_guard(self) -> pulumi.ResourceHookBinding | None:
         if self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK:
             return None
-        hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse_upgrade_of_running_nodes)
+
+        def refuse(change: pulumi.ResourceHookArgs) -> None:
+            refuse_upgrade_of_running_nodes(change, self._args.key)
+
+        hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse)
         return pulumi.ResourceHookBinding(before_update=[hook])
 
     def _checked_subnets(
@@ -166,14 +173,14 @@ class GpuNodePool(pulumi.ComponentResource):
         )
 
 
-def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs) -> None:
-    """Raise RunError for a change of the template under nodes that run."""
+def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = "pool") -> None:
+    """Raise RunError for a change of the template under nodes that run. key: the pool's in the stack's config."""
     old, new = change.old_inputs or {}, change.new_inputs or {}
     running = old["scalingConfig"]["desiredSize"]
     if running and old["launchTemplate"] != new["launchTemplate"]:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:pool: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
-            "others; set pool.active to false and run `pulumi up`, then set it to true and run it again"
+            f"dynamo-gpt-oss:{key}: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
+            f"others; set {key}.active to false and run `pulumi up`, then set it to true and run it again"
         )
 
 
@@ -184,8 +191,8 @@ def _where_offered(
     zones = [zone for zone in subnets if offered.locations is None or zone in offered.locations]
     if not zones:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:pool.zones: [{', '.join(subnets)}] have no {args.instance.name}; for this account EC2 "
-            f"offers it in {', '.join(sorted(offered.locations)) or 'no zone of the region'}"
+            f"dynamo-gpt-oss:{args.key}.zones: [{', '.join(subnets)}] have no {args.instance.name}; for this account "
+            f"EC2 offers it in {', '.join(sorted(offered.locations)) or 'no zone of the region'}"
         )
     return [subnets[zone] for zone in zones]
 
@@ -202,19 +209,19 @@ def _in_block(
 def _check_block(args: GpuNodePoolArgs, zone: str, block: aws.ec2.GetCapacityBlockReservationResult) -> None:
     said = f"Capacity Block {args.capacity.reservation_id}"
     if block.availability_zone != zone:
-        problem = f"pool.zones: {zone}, but {said} is in {block.availability_zone}"
+        problem = f"zones: {zone}, but {said} is in {block.availability_zone}"
     elif block.instance_type != args.instance.name:
-        problem = f"pool.instanceType: {args.instance.name}, but {said} is of {block.instance_type}"
+        problem = f"instanceType: {args.instance.name}, but {said} is of {block.instance_type}"
     elif block.instance_count < args.nodes:
-        problem = f"pool.nodes: {args.nodes}, but {said} has {block.instance_count}"
+        problem = f"nodes: {args.nodes}, but {said} has {block.instance_count}"
     elif args.running and block.state != "active":
         problem = (
-            f"pool.active: true, but {said} is {block.state} (from {block.start_date} to {block.end_date}); "
+            f"active: true, but {said} is {block.state} (from {block.start_date} to {block.end_date}); "
             "set it to false until the block is active"
         )
     else:
         return
-    raise pulumi.RunError(f"dynamo-gpt-oss:{problem}")
+    raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
 
 
 def _window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:

@@ -1,4 +1,4 @@
-"""A DaemonSet that pulls the graphs' images as soon as a GPU node joins. Pure."""
+"""DaemonSets that pull the graphs' images as soon as a GPU node joins. Pure."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,17 +13,30 @@ INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 """On a node from the moment it joins, unlike what GPU Feature Discovery finds out later."""
 
 
-def daemon_set(plans: Sequence[GraphPlan], namespace: str) -> dict[str, Any]:
-    """One sleeping container for each image on every node of the pool's type.
+def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[dict[str, Any]]:
+    """One for each type of GPU node, with the images of the graphs that run there; the first graph's comes first."""
+    types = dict.fromkeys(plan.pool.instance.name for plan in plans if plan.pool.instance.gpus)
+    return [
+        _daemon_set(
+            f"{NAME}-{instance_type.replace('.', '-')}" if position else NAME,
+            instance_type,
+            [plan for plan in plans if plan.pool.instance.name == instance_type],
+            namespace,
+        )
+        for position, instance_type in enumerate(types)
+    ]
+
+
+def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], namespace: str) -> dict[str, Any]:
+    """One sleeping container for each image on every node of the type.
 
     While it sleeps the kubelet takes no image away. It asks for no GPU, and is given none where the container runtime
     would give them to whoever has the images' own environment.
     """
-    plan = plans[0]
     images = sorted({each.image for each in plans})
     pull_secrets = sorted({each.image_knobs.pull_secret for each in plans if each.image_knobs.pull_secret})
     pod: dict[str, Any] = {
-        "nodeSelector": {INSTANCE_TYPE_LABEL: plan.pool.instance.name},
+        "nodeSelector": {INSTANCE_TYPE_LABEL: instance_type},
         "tolerations": [gpu_toleration()],
         "securityContext": pod_security(),
         "automountServiceAccountToken": False,
@@ -33,13 +46,13 @@ def daemon_set(plans: Sequence[GraphPlan], namespace: str) -> dict[str, Any]:
     }
     if pull_secrets:
         pod["imagePullSecrets"] = [{"name": name} for name in pull_secrets]
-    labels = {"app": NAME, **MANAGED_BY}
+    labels = {"app": name, **MANAGED_BY}
     return {
         "apiVersion": "apps/v1",
         "kind": "DaemonSet",
-        "metadata": {"name": NAME, "namespace": namespace, "labels": dict(MANAGED_BY)},
+        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
-            "selector": {"matchLabels": {"app": NAME}},
+            "selector": {"matchLabels": {"app": name}},
             "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
             "template": {"metadata": {"labels": labels}, "spec": pod},
         },

@@ -2,9 +2,10 @@
 
 from typing import Any
 
-from graphs.names import WORKERS_LABEL
+from graphs.names import POOL_LABEL, WORKERS_LABEL
 from targets.hardware import GPU_PRODUCT
-from targets.plan import GraphPlan
+from targets.knobs import MAIN_POOL
+from targets.plan import GraphPlan, Pool
 
 GPU_TAINT_KEY = "nvidia.com/gpu"
 GPU_PRESENT_LABEL = "nvidia.com/gpu.present"
@@ -20,8 +21,13 @@ def gpu_toleration() -> dict[str, str]:
     return {"key": GPU_TAINT_KEY, "operator": "Exists", "effect": "NoSchedule"}
 
 
+def pool_labels(name: str) -> dict[str, str]:
+    """Labels of a pool's nodes that tell it from the others; the main pool is the one without."""
+    return {} if name == MAIN_POOL else {POOL_LABEL: name}
+
+
 def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
-    """GPU nodes of the pool's model and architecture; workers together on one node, or apart but in one zone.
+    """GPU nodes of the pool, by model and architecture; workers together on one node, or apart but in one zone.
 
     Workers without GPUs run wherever the image does.
     """
@@ -33,6 +39,7 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
             _in(GPU_PRESENT_LABEL, "true"),
             _in(GPU_PRODUCT_LABEL, GPU_PRODUCT[gpu]),
             _in(ARCH_LABEL, plan.pool.instance.arch.value),
+            *_of_pool(plan.pool),
         )
     }
     if plan.target.disaggregated:
@@ -66,6 +73,15 @@ def frontend_affinity(plan: GraphPlan) -> dict[str, Any]:
             {"labelSelector": {"matchLabels": frontends}, "topologyKey": _HOST},
         ),
     }
+
+
+def _of_pool(pool: Pool) -> list[dict[str, Any]]:
+    """Only where the GPU's model does not say it: nodes of a cluster that was there need no label then."""
+    if not pool.alike:
+        return []
+    if pool.name == MAIN_POOL:
+        return [{**_in(POOL_LABEL, *pool.alike), "operator": "NotIn"}]
+    return [_in(POOL_LABEL, pool.name)]
 
 
 def _in(key: str, *values: str) -> dict[str, Any]:

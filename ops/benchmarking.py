@@ -23,7 +23,7 @@ from ops.apply import Report
 from ops.benchmark_sites import site
 from ops.deploy import Stack
 from ops.errors import OpsError
-from stacks.cost import hourly
+from stacks.cost import hourly_of_main_graph
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.settings import Settings
 from targets.catalogue import MODEL_REVISION, Benchmark
@@ -176,11 +176,11 @@ def _described(stack: Stack, points: Sequence[Point], started: str) -> Run:
 
 
 def _price(settings: Settings) -> Cost:
-    """What the stack costs an hour; on a cluster that is there already, nodes like its own at the list price."""
+    """What the main graph costs an hour; on a cluster that is there already, nodes like its own at the list price."""
     pool = settings.gpu_pool()
     name = f"{pool.nodes} × {pool.instance.name}"
     part = Part(name=name, unit=pool.instance.name, count=pool.nodes)
-    return hourly(settings) or cost([part], REGION, settings.prices)
+    return hourly_of_main_graph(settings) or cost([part], REGION, settings.prices)
 
 
 def _versions(stack: Stack, plan: GraphPlan) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
 from ops.stack_file import StackFile
-from stacks.cost import hourly
+from stacks.cost import hourly, hourly_of_main_graph
 from stacks.settings import Settings, from_text
 from targets.prices import Cost, usd_per_million_tokens
 
@@ -21,7 +21,8 @@ def cost(project: Path, stack: str) -> list[str]:
         return [
             f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
         ]
-    return [*_parts(priced), "", f"({priced.basis})", *_per_token(project, stack, settings, priced)]
+    per_token = _per_token(project, stack, settings, hourly_of_main_graph(settings) or priced)
+    return [*_parts(priced), "", f"({priced.basis})", *per_token]
 
 
 def _parts(priced: Cost) -> list[str]:
@@ -48,7 +49,8 @@ def _per_token(project: Path, stack: str, settings: Settings, priced: Cost) -> l
         missing = ", ".join(priced.unknown)
         return [f"A million output tokens: {UNKNOWN}; set the stack's `prices` for {missing}"]
     usd = usd_per_million_tokens(priced.usd_per_hour, measured)
-    return [f"A million output tokens: {usd:.4f} USD at {measured:.0f} tokens/s ({source})"]
+    without = " without further pools" if settings.pools else ""
+    return [f"A million output tokens: {usd:.4f} USD{without} at {measured:.0f} tokens/s ({source})"]
 
 
 def _newest_run(folder: Path, stack: str) -> Results | None:

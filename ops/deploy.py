@@ -13,6 +13,7 @@ from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from graphs.names import DOWNLOAD_JOB, RETAINED
+from graphs.placement import pool_labels
 from ops import automation, preflight, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
@@ -23,6 +24,8 @@ from ops.synth import manifests, masked
 from ops.wait import Waiter
 from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES, InstanceType
+from targets.knobs import MAIN_POOL
+from targets.plan import Pool
 from targets.releases import graph_api_version
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
@@ -252,12 +255,20 @@ def _cpu_node(stack: Stack) -> dict[str, Any]:
 
 
 def _gpu_nodes(stack: Stack) -> list[dict[str, Any]]:
-    pool = stack.settings.gpu_pool()
-    return [_node(stack, str(index), pool.instance) for index in range(pool.nodes)]
+    pools = [each.pool for each in stack.settings.gpu_pools()]
+    return [_pool_node(stack, pool, index) for pool in pools for index in range(pool.nodes)]
 
 
-def _node(stack: Stack, name: str, instance: InstanceType) -> dict[str, Any]:
-    return nodes.node(instance, f"{stack.name}-{name}", "us-east-1a", {STACK_LABEL: stack.name})
+def _pool_node(stack: Stack, pool: Pool, index: int) -> dict[str, Any]:
+    name = str(index) if pool.name == MAIN_POOL else f"{pool.name}-{index}"
+    return _node(stack, name, pool.instance, pool_labels(pool.name))
+
+
+def _node(
+    stack: Stack, name: str, instance: InstanceType, labels: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    of_stack = {STACK_LABEL: stack.name, **(labels or {})}
+    return nodes.node(instance, f"{stack.name}-{name}", "us-east-1a", of_stack)
 
 
 def _in_teardown_order(evaluation: Evaluation, stack: Stack, kubectl: Kubectl) -> list[dict[str, Any]]:

@@ -1,6 +1,7 @@
 """A stack as it is put on the embedded cluster: the same graph, with simulated GPUs of the same type."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ PARTS = {
     "cache": ("size", "retain", "localCopy"),
     "huggingFace": ("token",),
     "pool": ("instanceType", "nodes"),
+    "pools": ("name", "instanceType", "nodes"),
 }
 """Keys of other sections that do."""
 
@@ -31,8 +33,11 @@ def on_embedded(stack_file: StackFile) -> StackFile:
         "verify": {"enabled": False},  # no pod runs anything; `ops verify` talks to the live endpoint
     }
     for name, keys in PARTS.items():
-        said = json.loads(values.get(name, "{}"))
-        sections[name] = {key: said[key] for key in keys if key in said}
+        if name in values:
+            said = json.loads(values[name])
+            sections[name] = (
+                [_part(each, keys) for each in said] if isinstance(said, list) else _part(said, keys)
+            )
     config = {key: _as_simulated(values[key]) for key in WHOLE if key in values}
     config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})
@@ -48,6 +53,10 @@ def is_embedded(settings: Settings, project: Path) -> bool:
 def settings_of(stack_file: StackFile) -> Settings:
     """The stack's settings. Raises stacks.settings.ConfigError."""
     return from_text(stack_file.config, set(stack_file.secret_keys))
+
+
+def _part(section: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
+    return {key: section[key] for key in keys if key in section}
 
 
 def _kubeconfig() -> str:

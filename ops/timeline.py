@@ -24,12 +24,13 @@ _SIMULATED = "simulated from assumptions, not measured"
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """Both orders of one stack. local_copy: whether its workers copy the weights to their nodes.
+    """Both orders of one stack's main graph. local_copy: whether its workers copy the weights to their nodes.
 
-    usd_per_hour: list price of the pool, None where it is unknown.
+    usd_per_hour: list price of its pool, None where it is unknown. further_pools: how many pools are not shown.
     """
 
     stack: str
+    further_pools: int
     assumptions: Assumptions
     ours: Rollout
     published: Rollout
@@ -45,6 +46,11 @@ class Timeline:
         return "\n".join(
             [
                 f"Rollout of {self.stack} on a cluster that is there; {_SIMULATED}:",
+                *(
+                    ["(the main pool and its graph; further pools are not in it)"]
+                    if self.further_pools
+                    else []
+                ),
                 f"GPU node {assumed.gpu_boot:g} min, CPU node {assumed.cpu_boot:g} min, "
                 f"platform {assumed.platform:g} min,",
                 f"image {assumed.image_gb:g} GB at {assumed.image_rate:g} MB/s, "
@@ -66,6 +72,7 @@ def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
     pool = settings.gpu_pool()
     return Timeline(
         stack=stack,
+        further_pools=len(settings.pools),
         assumptions=assumptions,
         ours=our_order(
             assumptions,
@@ -111,7 +118,8 @@ def _figure(timeline: Timeline) -> Figure:
         _bars(axis, rollout, timeline.usd_per_hour)
     axes[0].set_xlim(0, max(timeline.ours.first_token, timeline.published.first_token) * 1.02)
     axes[1].set_xlabel(f"minutes since the cluster is there ({_SIMULATED})")
-    figure.suptitle(f"{timeline.stack}: GPU time paid before the first token", fontweight="bold")
+    pool = " (main pool)" if timeline.further_pools else ""
+    figure.suptitle(f"{timeline.stack}{pool}: GPU time paid before the first token", fontweight="bold")
     figure.legend(
         handles=[
             Patch(color=_CPU_COLOUR, label="without GPUs"),

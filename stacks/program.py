@@ -1,6 +1,7 @@
 """The program: the only place that wires components together."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -18,11 +19,12 @@ from components.verification import Verification, VerificationArgs
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
 from graphs.time_to_live import NodeGroups, TimeToLiveSpec, seconds
 from stacks import wiring_services as services
-from stacks.cost import described, hourly
+from stacks.cost import described
 from stacks.sections.cluster import AwsCluster, StackCluster
 from stacks.settings import PROJECT, Settings
 from stacks.wiring_services import Storage
 from targets.catalogue import MODEL_ID
+from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
 
@@ -49,14 +51,12 @@ def build(settings: Settings) -> dict[str, Any]:
     end = _time_to_live(settings, eks, platform, cluster)
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
-    services.watch(settings, plans, monitoring, cluster)
+    deployed = [each for each in plans if each.pool.runs]
+    services.watch(settings, deployed, monitoring, cluster)
     sizing = services.sizing(settings, plan, [platform, cache], cluster)
     keda = services.keda(settings, cluster)
     image_pull = services.image_pull(settings, plans, pull_secret, cluster) if eks else []
-    pool, nodes = _gpu_nodes(settings, eks, [platform, cache, *image_pull, *end])
-    before_graphs = pulumi.ResourceOptions(
-        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform, cache, *nodes]
-    )
+    enablement, pools = _gpu_nodes(settings, eks, [platform, cache, *image_pull, *end])
     graphs = [
         InferenceGraph(
             # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.
@@ -64,21 +64,23 @@ def build(settings: Settings) -> dict[str, Any]:
             InferenceGraphArgs(
                 plan=each, namespace=settings.cluster.namespace, image=_built_image(settings, each)
             ),
-            before_graphs,
+            pulumi.ResourceOptions(
+                providers={"kubernetes": cluster.provider},
+                depends_on=[*cluster.ready, platform, cache, *enablement, *_nodes_of(each, pools)],
+            ),
         )
-        for each in plans
-        if settings.graphs_run()
+        for each in deployed
     ]
     if graphs:
-        services.autoscaling(settings, plans, [*keda, *graphs], cluster)
-    ingress = services.ingress(settings, graphs[0], plan, cluster) if graphs else None
-    verified = _verified(settings, plans, graphs, cluster)
-    if settings.benchmark.run and graphs:
+        services.autoscaling(settings, deployed, [*keda, *graphs], cluster)
+    ingress = services.ingress(settings, graphs[0], plan, cluster) if plan.pool.runs else None
+    verified = _verified(settings, deployed, graphs, cluster)
+    if settings.benchmark.run and plan.pool.runs:
         _benchmark(settings, plan, cluster, verified)
     return {
-        **(_outputs(settings, plans, graphs, ingress) if graphs else {}),
+        **_outputs(settings, deployed, graphs, ingress),
         **({"sizing": sizing.name} if sizing else {}),
-        **_eks_outputs(settings, eks, pool),
+        **_eks_outputs(settings, eks, pools),
     }
 
 
@@ -125,15 +127,19 @@ def _eks(settings: Settings) -> "Eks | None":
 
 def _gpu_nodes(
     settings: Settings, eks: "Eks | None", before_paying: Sequence[pulumi.Resource]
-) -> tuple["GpuNodePool | None", list[pulumi.Resource]]:
-    """The GPU pool, and everything that graphs wait for."""
+) -> tuple[list[pulumi.Resource], "Mapping[str, GpuNodePool]"]:
+    """What makes GPUs usable, and the pools by name."""
     if eks is None:
-        return None, []
+        return [], {}
     from stacks import wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
 
     enablement = wiring_eks.gpu_enablement(settings, eks)
-    pool = wiring_eks.gpu_pool(settings, eks, [*before_paying, *enablement])
-    return pool, [*enablement, *([pool] if pool else [])]
+    return enablement, wiring_eks.gpu_pools(settings, eks, [*before_paying, *enablement])
+
+
+def _nodes_of(plan: GraphPlan, pools: "Mapping[str, GpuNodePool]") -> list[pulumi.Resource]:
+    """The graph's own pool: it waits for no other's nodes."""
+    return [pools[plan.pool.name]] if plan.pool.name in pools else []
 
 
 def _secrets(
@@ -242,7 +248,7 @@ def _verified(
             ),
             pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=[graph]),
         )
-        for plan, graph in zip(plans, graphs, strict=False)
+        for plan, graph in zip(plans, graphs, strict=True)
     ]
 
 
@@ -259,10 +265,15 @@ def _benchmark(
 def _outputs(
     settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], ingress: Ingress | None
 ) -> dict[str, Any]:
-    """The stack's outputs; they are about the main graph, but `endpoints` (by graph) and `gpus` (in all)."""
+    """What the deployed graphs give: of the first one, but `endpoints` (by graph) and `gpus` (by model, in all)."""
+    if not graphs:
+        return {}
     plan, graph = plans[0], graphs[0]
     namespace, service = settings.cluster.namespace, frontend_service(plan.name)
-    gpu = plan.pool.instance.gpu
+    gpus = Counter[str]()
+    for each in plans:
+        if each.pool.instance.gpu:
+            gpus[each.pool.instance.gpu.value] += each.gpus
     return {
         "endpoint": graph.endpoint,
         "endpoints": {each.name: made.endpoint for each, made in zip(plans, graphs, strict=True)},
@@ -270,19 +281,20 @@ def _outputs(
         "graph": graph.name,
         "model": MODEL_ID,
         "target": plan.target.name,
-        "gpus": {gpu.value: sum(each.gpus for each in plans)} if gpu else {},
+        "gpus": dict(gpus),
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
         **({"publicEndpoint": ingress.endpoint} if ingress else {}),
     }
 
 
-def _eks_outputs(settings: Settings, eks: "Eks | None", pool: "GpuNodePool | None") -> dict[str, Any]:
-    cost = hourly(settings)
-    if eks is None or cost is None:
+def _eks_outputs(settings: Settings, eks: "Eks | None", pools: "Mapping[str, GpuNodePool]") -> dict[str, Any]:
+    if eks is None:
         return {}
+    windows = {name: pool.window for name, pool in pools.items() if pool.window is not None}
     return {
         "cluster": eks.cluster.name,
         "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
-        "cost": described(cost, settings.measured_tokens_per_second),
-        **({"capacityBlock": pool.window} if pool is not None and pool.window is not None else {}),
+        "cost": described(settings),
+        **({"capacityBlock": windows[MAIN_POOL]} if MAIN_POOL in windows else {}),
+        **({"capacityBlocks": windows} if settings.pools and windows else {}),
     }

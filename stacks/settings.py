@@ -2,10 +2,8 @@
 
 import difflib
 import json
-import math
 import types
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
@@ -13,6 +11,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from graphs.benchmark import check_shape
 from graphs.secrets import PULL_SECRET
+from stacks.pools import StackPool, stack_pools
 from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
@@ -21,17 +20,16 @@ from stacks.sections.hugging_face import HuggingFaceSettings
 from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.platform import PlatformSettings
-from stacks.sections.pool import PoolSettings
+from stacks.sections.pool import FurtherPool, PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from targets.autoscaling import Autoscaler, check_autoscaling
-from targets.capacity import ULTRASERVERS, PoolRequest, check_pool
+from targets.capacity import PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_local_copy, check_platform, check_together
-from targets.hardware import INSTANCE_TYPES
-from targets.knobs import FurtherGraph, GraphKnobs
+from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.platform import Platform, check_use
 from targets.releases import Version
@@ -60,6 +58,8 @@ class Settings(Strict):
     """Where it runs."""
     pool: PoolSettings = PoolSettings()
     """GPU nodes it runs on."""
+    pools: tuple[FurtherPool, ...] = ()
+    """GPU nodes beside them, for the graphs that name them."""
     tags: TagSettings = TagSettings()
     """Tags of its AWS resources."""
     prices: Mapping[str, Annotated[float, Field(ge=0)]] = {}
@@ -85,7 +85,7 @@ class Settings(Strict):
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
     graphs: tuple[FurtherGraph, ...] = ()
-    """Graphs beside it, in the same namespace and on the same pool."""
+    """Graphs beside it, in the same namespace, each on the same pool or on one of `pools`."""
     verify: VerifySettings = VerifySettings()
     """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
@@ -98,20 +98,16 @@ class Settings(Strict):
         return TARGETS[self.target]
 
     def gpu_pool(self) -> Pool:
-        """The pool, with what is not said taken from the target."""
-        return _pool(self.published(), self.pool)
+        """The main graph's pool."""
+        return self.gpu_pools()[0].pool
+
+    def gpu_pools(self) -> tuple[StackPool, ...]:
+        """Every pool, the main one first. Raises Refusal for pools that graphs cannot be assigned to."""
+        return stack_pools(self.target, self.cluster, self.pool, self.pools, self.graphs)
 
     def pool_zones(self) -> tuple[str, ...]:
-        """Zones that GPU nodes may be in; none on a cluster that has its nodes already."""
-        if not isinstance(self.cluster, AwsCluster):
-            return ()
-        if self.pool.zones or self.pool.capacity.kind.prepaid:
-            return self.pool.zones
-        return self.cluster.zone_names if self.gpu_pool().nodes == 1 else self.cluster.zone_names[:1]
-
-    def graphs_run(self) -> bool:
-        """Whether graphs are deployed: not onto a pool that has no nodes."""
-        return self.pool.runs or not isinstance(self.cluster, AwsCluster)
+        """Zones that GPU nodes may be in, the main pool's first; none on a cluster that has its nodes already."""
+        return tuple(dict.fromkeys(zone for each in self.gpu_pools() for zone in each.zones))
 
     def plan(self) -> GraphPlan:
         """The main graph, resolved and checked with the others. Raises Refusal."""
@@ -119,13 +115,13 @@ class Settings(Strict):
 
     def plans(self) -> tuple[GraphPlan, ...]:
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
-        pool, local_copy = self.gpu_pool(), self.cache.local_copy
+        pools, local_copy = {each.pool.name: each.pool for each in self.gpu_pools()}, self.cache.local_copy
         planner = self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds)
         plans = (
             resolve(
                 self.published(),
                 self._with_pull_secret(self.graph),
-                pool,
+                pools[MAIN_POOL],
                 inference_extension=self.ingress is not None and self.ingress.inference_extension,
                 local_copy=local_copy,
                 planner=planner,
@@ -134,7 +130,7 @@ class Settings(Strict):
                 resolve(
                     TARGETS[graph.target or self.target],
                     self._with_pull_secret(graph),
-                    pool,
+                    pools[graph.pool],
                     key=f"graphs[{position}]",
                     local_copy=local_copy,
                     planner=planner,
@@ -207,6 +203,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
         settings.sizing_question(settings.plan())
         _check_benchmark(settings)
         _check_capacity(settings)
+        _check_cpu_nodes(settings)
         _check_services(settings)
     except ValidationError as invalid:
         raise ConfigError("\n".join(_sentences(invalid))) from None
@@ -278,35 +275,38 @@ def _check_benchmark(settings: Settings) -> None:
 
 def _check_capacity(settings: Settings) -> None:
     """Raise Refusal for GPU nodes that cannot be bought as asked, on a cluster that the stack buys them for."""
-    cluster, pool = settings.cluster, settings.gpu_pool()
-    if not isinstance(cluster, AwsCluster) or not pool.instance.gpus:
+    cluster = settings.cluster
+    if not isinstance(cluster, AwsCluster):
         return
-    check_pool(
-        PoolRequest(
-            instance=pool.instance,
-            nodes=pool.nodes,
-            capacity=settings.pool.capacity,
-            region=cluster.region,
-            zones=settings.pool_zones(),
-            subnet_zones=cluster.subnet_zones,
-            kubernetes=cluster.version if isinstance(cluster, NewEksCluster) else None,
-        )
-    )
+    for each in settings.gpu_pools():
+        if each.pool.instance.gpus:
+            check_pool(
+                PoolRequest(
+                    key=each.pool.key,
+                    instance=each.pool.instance,
+                    nodes=each.pool.nodes,
+                    capacity=each.said.capacity,
+                    region=cluster.region,
+                    zones=each.zones,
+                    subnet_zones=cluster.subnet_zones,
+                    kubernetes=cluster.version if isinstance(cluster, NewEksCluster) else None,
+                )
+            )
 
 
-def _pool(target: Target, pool: PoolSettings) -> Pool:
-    gpu = target.gpus[0] if target.gpus else None
-    name = pool.instance_type or next(
-        i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4)
-    )
-    instance = INSTANCE_TYPES[name]
-    if pool.efa_devices:
-        instance = replace(instance, efa_devices=pool.efa_devices)
-    # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
-    published = sum(worker.replicas * worker.gpus for worker in target.workers)
-    nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
-    nodes = ULTRASERVERS.get(pool.capacity.ultraserver or "", nodes)
-    return Pool(instance=instance, nodes=pool.nodes or nodes)
+def _check_cpu_nodes(settings: Settings) -> None:
+    """Raise Refusal for graphs whose frontend and verification the stack's CPU nodes cannot run."""
+    if not isinstance(settings.cluster, NewEksCluster):
+        return
+    arch = settings.gpu_pool().instance.arch
+    problems = [
+        f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {arch}, the architecture of the "
+        "main pool and so of the CPU nodes, which frontends run on"
+        for plan in settings.plans()
+        if arch.value not in plan.image_knobs.archs
+    ]
+    if problems:
+        raise Refusal("\n".join(problems))
 
 
 def _value(key: str, text: str) -> Any:

@@ -11,11 +11,14 @@ from components.existing_eks_cluster import ExistingEksCluster, ExistingEksClust
 from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
 from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
 from components.network import Network, NetworkArgs, zones_with
+from graphs.placement import pool_labels
 from stacks.cost import cpu_instance
+from stacks.pools import StackPool
 from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import Settings
 from targets.capacity import is_local_zone
+from targets.knobs import MAIN_POOL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,14 +111,15 @@ def _network(
 
 def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
     """Plugins and drivers for the GPU nodes; they wait for none of them."""
-    instance = settings.gpu_pool().instance
-    if not settings.pool.enablement or not instance.gpus:
+    instances = [each.pool.instance for each in settings.gpu_pools() if each.pool.instance.gpus]
+    if not settings.pool.enablement or not instances:
         return []
     return [
         GpuEnablement(
             "gpu-enablement",
             GpuEnablementArgs(
-                efa=instance.efa_devices > 0, compute_domains=bool(instance.nodes_per_ultraserver)
+                efa=any(instance.efa_devices for instance in instances),
+                compute_domains=any(instance.nodes_per_ultraserver for instance in instances),
             ),
             pulumi.ResourceOptions(
                 providers={"kubernetes": on.cluster.provider}, depends_on=on.cluster.ready
@@ -124,23 +128,33 @@ def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
     ]
 
 
-def gpu_pool(settings: Settings, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool | None:
-    """The GPU nodes. before_paying: what must be there before hours are bought; prepaid hours wait for nothing."""
-    pool, capacity = settings.gpu_pool(), settings.pool.capacity
-    if not pool.instance.gpus:
-        return None
+def gpu_pools(
+    settings: Settings, on: Eks, before_paying: Sequence[pulumi.Resource]
+) -> dict[str, GpuNodePool]:
+    """The GPU nodes by pool. before_paying: what must be there first; hours that are prepaid wait for nothing."""
+    return {
+        each.pool.name: _gpu_pool(each, on, before_paying)
+        for each in settings.gpu_pools()
+        if each.pool.instance.gpus
+    }
+
+
+def _gpu_pool(said: StackPool, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool:
+    pool, capacity = said.pool, said.said.capacity
     return GpuNodePool(
-        "gpu-nodes",
+        "gpu-nodes" if pool.name == MAIN_POOL else f"gpu-nodes-{pool.name}",
         GpuNodePoolArgs(
             cluster_name=on.cluster.name,
             vpc_id=on.vpc_id,
             cluster_security_group_id=on.cluster.security_group_id,
-            subnets={zone: on.subnets[zone] for zone in settings.pool_zones()},
+            subnets={zone: on.subnets[zone] for zone in said.zones},
             instance=pool.instance,
             nodes=pool.nodes,
-            running=settings.pool.runs,
+            running=pool.runs,
             capacity=capacity,
             tags=on.tags,
+            labels=pool_labels(pool.name),
+            key=pool.key,
         ),
         pulumi.ResourceOptions(
             providers=[on.provider],

@@ -164,9 +164,12 @@ def watch(
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
 ) -> None:
-    """Scrape targets, alert rules and dashboards of the graphs, where the stack is monitored and has any."""
+    """Scrape targets, alert rules and dashboards of the graphs, where the stack is monitored.
+
+    plans: graphs that are deployed; of others the alerts would say that they are missing.
+    """
     said, namespace = settings.monitoring, settings.cluster.namespace
-    if said.kind == "none" or not settings.graphs_run():
+    if said.kind == "none" or not plans:
         return
     cost = hourly(settings)
     sidecars = any(plan.inference_extension for plan in plans)
@@ -246,7 +249,7 @@ def image_pull(
     settings: Settings, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> list[pulumi.Resource]:
     """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
-    if not settings.gpu_pool().instance.gpus:
+    if not any(plan.pool.instance.gpus for plan in plans):
         return []
     args = ImagePullArgs(plans=plans, namespace=settings.cluster.namespace)
     return [ImagePull("image-pull", args, _on(cluster, needed))]

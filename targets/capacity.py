@@ -64,7 +64,7 @@ class CapacityKnobs(Strict):
 class PoolRequest:
     """A GPU pool as asked for. zones: where its nodes may be. subnet_zones: where they can be, None for anywhere.
 
-    kubernetes: version of the cluster, None if unknown.
+    kubernetes: version of the cluster, None if unknown. key: where it stands in the stack's config, for messages.
     """
 
     instance: InstanceType
@@ -74,6 +74,7 @@ class PoolRequest:
     zones: tuple[str, ...]
     subnet_zones: tuple[str, ...] | None
     kubernetes: str | None
+    key: str = "pool"
 
 
 def region_of(zone: str) -> str:
@@ -102,18 +103,18 @@ def _reservation(request: PoolRequest) -> Iterator[str]:
         case CapacityKind.CAPACITY_BLOCK:
             if said.reservation_id is None:
                 yield (
-                    "pool.capacity.reservationId: missing; a capacity-block pool needs the block's Capacity "
+                    f"{request.key}.capacity.reservationId: missing; a capacity-block pool needs the block's Capacity "
                     "Reservation id (cr-…)"
                 )
             if said.reservation_group is not None:
                 yield (
-                    f"pool.capacity.reservationGroup: {said.reservation_group!r} is for odcr; "
+                    f"{request.key}.capacity.reservationGroup: {said.reservation_group!r} is for odcr; "
                     "a capacity-block pool takes reservationId"
                 )
         case CapacityKind.ODCR:
             if (said.reservation_id is None) == (said.reservation_group is None):
                 yield (
-                    "pool.capacity: an odcr pool needs either reservationId (cr-…) or reservationGroup "
+                    f"{request.key}.capacity: an odcr pool needs either reservationId (cr-…) or reservationGroup "
                     f"(ARN of a resource group), given {'neither' if said.reservation_id is None else 'both'}"
                 )
         case CapacityKind.ON_DEMAND | CapacityKind.SPOT:
@@ -123,7 +124,7 @@ def _reservation(request: PoolRequest) -> Iterator[str]:
             ):
                 if value is not None:
                     yield (
-                        f"pool.capacity.{key}: {value!r} with kind {said.kind}, which uses no reservation; "
+                        f"{request.key}.capacity.{key}: {value!r} with kind {said.kind}, which uses no reservation; "
                         "choose kind capacity-block or odcr, or leave it out"
                     )
 
@@ -133,14 +134,15 @@ def _zones(request: PoolRequest) -> Iterator[str]:
     given = f"[{', '.join(zones)}]"
     for zone in zones:
         if region_of(zone) != request.region:
-            yield f"pool.zones: {zone} is not in cluster.region {request.region}"
+            yield f"{request.key}.zones: {zone} is not in cluster.region {request.region}"
         elif request.subnet_zones is not None and zone not in request.subnet_zones:
-            yield f"pool.zones: {zone} has no subnet; the cluster has them in {', '.join(request.subnet_zones)}"
+            there = ", ".join(request.subnet_zones)
+            yield f"{request.key}.zones: {zone} has no subnet; the cluster has them in {there}"
     if said.kind.prepaid and len(zones) != 1:
-        yield f"pool.zones: {given} with kind {said.kind}; name exactly one zone, the reservation's"
+        yield f"{request.key}.zones: {given} with kind {said.kind}; name exactly one zone, the reservation's"
     elif request.nodes > 1 and len(zones) > 1:
         yield (
-            f"pool.zones: {given} for {request.nodes} nodes; EFA and placement groups do not cross zones, "
+            f"{request.key}.zones: {given} for {request.nodes} nodes; EFA and placement groups do not cross zones, "
             "name exactly one"
         )
 
@@ -161,21 +163,21 @@ def _ultraserver(request: PoolRequest) -> Iterator[str]:
     if not fitting:
         if said.ultraserver is not None:
             yield (
-                f"pool.capacity.ultraserver: {said.ultraserver!r}, but {instance.name} is sold as single nodes; "
-                "leave it out"
+                f"{request.key}.capacity.ultraserver: {said.ultraserver!r}, but {instance.name} is sold as single "
+                "nodes; leave it out"
             )
         return
     if said.kind is not CapacityKind.CAPACITY_BLOCK:
         yield (
-            f"pool.capacity.kind: {said.kind}, but {instance.name} is sold only in UltraServer Capacity "
+            f"{request.key}.capacity.kind: {said.kind}, but {instance.name} is sold only in UltraServer Capacity "
             f"Blocks; choose capacity-block with ultraserver {choices}"
         )
     elif said.ultraserver not in fitting:
         given = "missing" if said.ultraserver is None else f"{said.ultraserver!r} is not allowed"
-        yield f"pool.capacity.ultraserver: {given}; choose {choices}"
+        yield f"{request.key}.capacity.ultraserver: {given}; choose {choices}"
     elif request.nodes != ULTRASERVERS[said.ultraserver]:
         yield (
-            f"pool.nodes: {request.nodes}, but an UltraServer is sold whole: {said.ultraserver} has "
+            f"{request.key}.nodes: {request.nodes}, but an UltraServer is sold whole: {said.ultraserver} has "
             f"{ULTRASERVERS[said.ultraserver]} nodes"
         )
     if request.kubernetes is not None and _minor(request.kubernetes) < DRA_SINCE:
@@ -189,10 +191,10 @@ def _ultraserver(request: PoolRequest) -> Iterator[str]:
 def _layout(request: PoolRequest) -> Iterator[str]:
     instance, choices = request.instance, efa_choices(request.instance)
     if not choices:
-        yield f"pool.instanceType: the EFA layout of {instance.name} is not known; an instance type needs one"
+        yield f"{request.key}.instanceType: the EFA layout of {instance.name} is not known; an instance type needs one"
     elif instance.efa_devices not in choices:
         allowed = " or ".join(map(str, choices))
-        yield f"pool.efaDevices: {instance.efa_devices} is not allowed on {instance.name}; choose {allowed}"
+        yield f"{request.key}.efaDevices: {instance.efa_devices} is not allowed on {instance.name}; choose {allowed}"
 
 
 def _minor(version: str) -> tuple[int, ...]:

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from targets.catalogue import Engine, Role, Worker
-from targets.hardware import INSTANCE_TYPES, Gpu
-from targets.plan import GraphPlan, Refusal, WorkerPlan
+from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
+from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
 from targets.releases import EFA_IMAGES_SINCE, ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 
 GROVE_NAME_LIMIT = 45
@@ -108,16 +108,20 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
         for plan in plans[1:]
         if Counter(other.name for other in plans)[plan.name] > 1
     ]
-    most = [plan.at_most for plan in plans]
-    gpus, pool = sum(plan.gpus for plan in most), plans[0].pool
-    if len(plans) > 1 and not _packs(most):
-        parts = " + ".join(f"{plan.name} {plan.gpus}" for plan in most)
-        problems.append(
-            f"graphs: all graphs together need {gpus} GPUs ({parts}), whole workers on nodes, but the pool has "
-            f"{pool.gpus} ({pool}); raise pool.nodes"
-        )
+    for pool in dict.fromkeys(plan.pool for plan in plans):
+        problems += _sharing([plan for plan in plans if plan.pool == pool], pool)
     if problems:
         raise Refusal("\n".join(problems))
+
+
+def _sharing(plans: Sequence[GraphPlan], pool: Pool) -> Iterator[str]:
+    most = [plan.at_most for plan in plans]
+    if len(plans) > 1 and not _packs(most):
+        gpus, parts = sum(plan.gpus for plan in most), " + ".join(f"{plan.name} {plan.gpus}" for plan in most)
+        yield (
+            f"{pool.key}: its graphs together need {gpus} GPUs ({parts}), whole workers on nodes, but it has "
+            f"{pool.gpus} ({pool}); raise {pool.key}.nodes"
+        )
 
 
 def check_local_copy(plans: Sequence[GraphPlan], *, own_nodes: bool) -> None:
@@ -130,10 +134,20 @@ def check_local_copy(plans: Sequence[GraphPlan], *, own_nodes: bool) -> None:
     copying = [plan for plan in plans if plan.copied_weights]
     if not copying:
         raise Refusal("cache.localCopy: true, but no graph of the stack loads weights; leave it out")
-    instance, workers, gib = plans[0].pool.instance, _on_one_node(copying), max(p.copy_gib for p in copying)
+    problems = [
+        problem
+        for pool in dict.fromkeys(plan.pool for plan in copying)
+        for problem in _copies([plan for plan in copying if plan.pool == pool], pool.instance)
+    ]
+    if own_nodes and problems:
+        raise Refusal("\n".join(problems))
+
+
+def _copies(plans: Sequence[GraphPlan], instance: InstanceType) -> Iterator[str]:
+    workers, gib = _on_one_node(plans), max(plan.copy_gib for plan in plans)
     needed, room = workers * gib * 2**30 / 1e9, math.prod(instance.nvme_gb) * _DISK_SHARE
-    if own_nodes and needed > room:
-        raise Refusal(
+    if needed > room:
+        yield (
             f"cache.localCopy: true needs {needed:.0f} GB on a node ({workers} × {gib} GiB), but the local NVMe of "
             f"{instance.name} has room for {room:.0f} GB; leave it out"
         )
@@ -160,14 +174,16 @@ def _hardware(plan: GraphPlan) -> Iterator[str]:
         if instance.gpu in wanted and instance.arch in target.archs and instance.gpus >= largest
     ]
     choices = f"choose one of {', '.join(fitting)}"
+    if plan.key != "graph":
+        choices += f", or another pool for {plan.key}.pool"
     if instance.arch not in target.archs:
         yield (
-            f"pool.instanceType: {instance.name} is {instance.arch}, but target {target.name} "
+            f"{plan.pool.key}.instanceType: {instance.name} is {instance.arch}, but target {target.name} "
             f"runs only on {' or '.join(target.archs)}; {choices}"
         )
     elif instance.gpu not in wanted:
         yield (
-            f"pool.instanceType: {instance.name} has {instance.gpu or 'no'} GPUs, but target {target.name} "
+            f"{plan.pool.key}.instanceType: {instance.name} has {instance.gpu or 'no'} GPUs, but target {target.name} "
             f"is for {' or '.join(target.gpus) or 'CPU nodes'}; {choices}"
         )
     if instance.arch.value not in plan.image_knobs.archs:
@@ -227,7 +243,7 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
         yield (
             f"{plan.key}: {plan.name} needs {most.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
             f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
-            "pool.nodes"
+            f"{plan.pool.key}.nodes"
         )
     if plan.transport != "node" or not plan.target.disaggregated:
         return

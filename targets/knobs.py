@@ -11,6 +11,10 @@ from targets.strict import Strict
 
 ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 """A Kubernetes object name (DNS-1123 label)."""
+PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=40)]
+"""A GPU pool's name. AWS takes 64 characters for its nodes' role, `gpu-nodes-<name>-node-` and seven more."""
+MAIN_POOL = "main"
+"""Name of the pool that the main graph runs on."""
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 GpuCount = Literal[1, 2, 4, 8]
 DynamoVersion = Annotated[str, AfterValidator(lambda text: str(supported(text)))]
@@ -126,9 +130,11 @@ class GraphKnobs(Strict):
 
 
 class FurtherGraph(GraphKnobs):
-    """A graph beside the stack's main one, in the same namespace and on the same GPU pool."""
+    """A graph beside the stack's main one, in the same namespace."""
 
     name: ObjectName
     """Name of the DynamoGraphDeployment."""
     target: Annotated[str, AfterValidator(target_named)] | None = None
     """Published system to serve; the stack's target where nothing is said."""
+    pool: PoolName = MAIN_POOL
+    """GPU pool that it runs on, one of `pools`; the main graph's where nothing is said."""

@@ -15,7 +15,7 @@ from targets.catalogue import (
     Worker,
 )  # fmt: skip
 from targets.hardware import Gpu, InstanceType
-from targets.knobs import GraphKnobs, ImageKnobs, RoleKnobs
+from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs
 from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
@@ -36,10 +36,18 @@ class Refusal(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """The nodes a graph's workers may use."""
+    """The nodes a graph's workers may use. key: where it stands in the stack's config, for messages.
+
+    name: unique in the stack. alike: names of the stack's other pools with GPUs of the same model, which the GPU's
+    label does not tell it from. runs: whether it has nodes now; graphs are not deployed onto one that has none.
+    """
 
     instance: InstanceType
     nodes: int
+    key: str = "pool"
+    name: str = MAIN_POOL
+    alike: tuple[str, ...] = ()
+    runs: bool = True
 
     @property
     def gpus(self) -> int:

@@ -1,4 +1,4 @@
-"""`pool`: the GPU nodes."""
+"""`pool` and `pools`: the GPU nodes."""
 
 from typing import Annotated
 
@@ -6,6 +6,7 @@ from pydantic import AfterValidator, Field
 
 from targets.capacity import CapacityKind, CapacityKnobs, Zone
 from targets.hardware import INSTANCE_TYPES
+from targets.knobs import PoolName
 from targets.strict import Strict
 
 
@@ -15,8 +16,8 @@ def _instance_type(name: str) -> str:
     return name
 
 
-class PoolSettings(Strict):
-    """The GPU nodes. On a cluster of kind `existing` or `stack` they are there already, and only described here."""
+class AnyPool(Strict):
+    """What every pool may say."""
 
     instance_type: Annotated[str, AfterValidator(_instance_type)] | None = None
     """EC2 instance type, or the one that an existing cluster's nodes are like; the target's where nothing is said."""
@@ -32,10 +33,22 @@ class PoolSettings(Strict):
     active: bool | None = None
     """Whether nodes run. Off, the pool has size 0 and no graph is deployed: for the days before a Capacity Block starts
     (there the default), and before node upgrades of a block, which EKS does only at size 0."""
-    enablement: bool = True
-    """Whether the stack installs GPU operator, EFA device plugin and, for GB200, the DRA driver."""
 
     @property
     def runs(self) -> bool:
         """Whether nodes run."""
         return self.capacity.kind is not CapacityKind.CAPACITY_BLOCK if self.active is None else self.active
+
+
+class PoolSettings(AnyPool):
+    """The GPU nodes. On a cluster of kind `existing` or `stack` they are there already, and only described here."""
+
+    enablement: bool = True
+    """Whether the stack installs GPU operator, EFA device plugin and, for GB200, the DRA driver, for all its pools."""
+
+
+class FurtherPool(AnyPool):
+    """GPU nodes beside the main pool, for the graphs that name them."""
+
+    name: PoolName
+    """What graphs call it; unique in the stack."""

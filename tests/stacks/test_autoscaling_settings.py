@@ -118,7 +118,7 @@ def test_graphs_beside_each_other_need_room_for_all_they_may_become() -> None:
     fits = scaled("external") | {"pool": {"nodes": 3}}
     both = fits | {"graphs": [{"name": "other", "transport": "node"}]}
     assert [plan.at_most.gpus for plan in settings(both).plans()] == [12, 8]
-    with pytest.raises(ConfigError, match="all graphs together need 20 GPUs"):
+    with pytest.raises(ConfigError, match="pool: its graphs together need 20 GPUs"):
         settings(both | {"pool": {"nodes": 2}})
 
 

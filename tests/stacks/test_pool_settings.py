@@ -4,7 +4,10 @@ from typing import Any
 
 import pytest
 
+from graphs.names import POOL_LABEL
+from graphs.placement import worker_affinity
 from stacks.settings import ConfigError, Settings, parse
+from targets.plan import GraphPlan
 
 BLOCK = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-2:123456789012:group/gpus"
@@ -13,6 +16,8 @@ B200 = {"target": "trtllm-disagg-b200", "cluster": EKS}
 GB200 = {"target": "trtllm-agg-gb200", "cluster": {"kind": "eks", "region": "us-east-1"}}
 ULTRASERVER = {"kind": "capacity-block", "reservationId": BLOCK, "ultraserver": "u-p6e-gb200x36"}
 DALLAS = ["us-east-1-dfw-2a"]
+H100 = "p5.48xlarge"
+SECOND = {"name": "second", "target": "vllm-disagg-h100", "pool": "h100"}
 REGIONS_B200 = "ap-south-1, ap-south-2, eu-north-1, eu-west-3, us-east-1, us-east-2, us-west-2"
 
 
@@ -124,6 +129,62 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         GB200, {"pool": {"zones": DALLAS, "efaDevices": 6, "capacity": ULTRASERVER}},
         "pool.efaDevices: 6 is not allowed on p6e-gb200.36xlarge; choose 4 or 8",
     ),
+    # further pools
+    (
+        B200, {"pools": [{"name": "h100"}]},
+        "pools[0].name: 'h100' is no graph's pool, and would cost money for nothing; name it in graphs[…].pool, or "
+        "leave the pool out",
+    ),
+    (
+        B200, {"graphs": [SECOND | {"pool": "h200"}], "pools": [{"name": "h100"}]},
+        "graphs[0].pool: 'h200' is no pool of the stack; choose one of main, h100",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100"}, {"name": "h100"}]},
+        "pools[1].name: 'h100' is the name of more than one pool (main is that of `pool`); choose another",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100"}, {"name": "main"}]},
+        "pools[1].name: 'main' is the name of more than one pool (main is that of `pool`); choose another",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100" + "-" * 37}]},
+        f"pools[0].name: 'h100{'-' * 37}': string should have at most 40 characters",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100", "enablement": False}]},
+        "pools[0].enablement: unknown key, given False; known keys: instanceType, nodes, efaDevices, capacity, zones, "
+        "active, name",
+    ),
+    (
+        B200, {"graphs": [{"name": "copy", "pool": "h100"}], "pools": [{"name": "h100", "instanceType": H100}]},
+        "pools[0].instanceType: p5.48xlarge has H100 GPUs, but target trtllm-disagg-b200 is for B200 or B300; choose "
+        "one of p6-b200.48xlarge, p6-b300.48xlarge, or another pool for graphs[0].pool",
+    ),
+    (
+        B200, {"graphs": [SECOND | {"decode": {"replicas": 2}}], "pools": [{"name": "h100"}]},
+        "graphs[0]: second needs 12 GPUs (prefill 1×4 + decode 2×4), but the pool has 8 (1 × p5.48xlarge (8 × H100 "
+        "each)); lower tensorParallel or replicas, or raise pools[0].nodes",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100", "nodes": 2, "zones": ["us-east-2a", "us-east-2b"]}]},
+        "pools[0].zones: [us-east-2a, us-east-2b] for 2 nodes; EFA and placement groups do not cross zones, name "
+        "exactly one",
+    ),
+    (
+        B200, {"graphs": [SECOND], "pools": [{"name": "h100", "capacity": {"kind": "capacity-block"}}]},
+        "pools[0].capacity.reservationId: missing; a capacity-block pool needs the block's Capacity Reservation id "
+        "(cr-…)",
+    ),
+    (
+        B200 | {"cluster": {"kind": "eks", "region": "us-east-1"}},
+        {
+            "graphs": [{"name": "arm", "target": "trtllm-agg-gb200", "pool": "gb200", "image": {"archs": ["arm64"]}}],
+            "pools": [{"name": "gb200", "zones": DALLAS, "capacity": ULTRASERVER}],
+        },
+        "graphs[0].image.archs: [arm64] does not hold amd64, the architecture of the main pool and so of the CPU "
+        "nodes, which frontends run on",
+    ),
     # size
     (
         B200 | {"target": "vllm-disagg-h100"}, {"pool": {"instanceType": "p5.4xlarge", "nodes": 2}},
@@ -201,19 +262,49 @@ def test_an_ultraserver_pool_has_all_its_nodes() -> None:
     assert settings.gpu_pool().nodes == 9
 
 
+def test_a_further_pool_is_what_its_first_graph_was_published_for() -> None:
+    third = {"name": "third", "target": "sglang-disagg-h100", "pool": "h100"}
+    settings = said(B200, graphs=[SECOND, third], pools=[{"name": "h100", "nodes": 2}])
+    main, h100 = (each.pool for each in settings.gpu_pools())
+    assert (main.key, main.instance.name, main.nodes) == ("pool", "p6-b200.48xlarge", 1)
+    assert (h100.key, h100.instance.name, h100.nodes) == ("pools[0]", H100, 2)
+    assert [plan.pool for plan in settings.plans()] == [main, h100, h100]
+
+
+def test_each_pool_has_zones_of_its_own_and_the_network_those_of_all() -> None:
+    settings = said(
+        B200, pool={"nodes": 2}, graphs=[SECOND], pools=[{"name": "h100", "zones": ["us-east-2c"]}]
+    )
+    assert [each.zones for each in settings.gpu_pools()] == [("us-east-2a",), ("us-east-2c",)]
+    assert settings.pool_zones() == ("us-east-2a", "us-east-2c")
+
+
+def test_pools_are_told_apart_by_a_label_where_their_gpus_are_alike() -> None:
+    copies = [{"name": "copy", "pool": "b200"}, SECOND]
+    settings = said(B200, graphs=copies, pools=[{"name": "b200"}, {"name": "h100"}])
+    wanted = [affinity_to_pools(plan) for plan in settings.plans()]
+    assert wanted == [[("NotIn", ["b200"])], [("In", ["b200"])], []]
+
+
+def affinity_to_pools(plan: GraphPlan) -> list[tuple[str, list[str]]]:
+    required = worker_affinity(plan)["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    (term,) = required["nodeSelectorTerms"]
+    return [(e["operator"], e["values"]) for e in term["matchExpressions"] if e["key"] == POOL_LABEL]
+
+
 def test_a_blocks_nodes_run_only_once_the_stack_says_so() -> None:
     block = {"zones": ["us-east-2a"], "capacity": {"kind": "capacity-block", "reservationId": BLOCK}}
-    assert not said(B200, pool=block).graphs_run()
-    assert said(B200, pool=block | {"active": True}).graphs_run()
-    assert said(B200).graphs_run()
-    assert not said(B200, pool={"active": False}).graphs_run()
+    assert not said(B200, pool=block).plan().pool.runs
+    assert said(B200, pool=block | {"active": True}).plan().pool.runs
+    assert said(B200).plan().pool.runs
+    assert not said(B200, pool={"active": False}).plan().pool.runs
 
 
 def test_a_pool_that_is_there_already_is_not_held_to_how_nodes_are_bought() -> None:
     block = {"zones": ["us-east-2a"], "capacity": {"kind": "capacity-block", "reservationId": BLOCK}}
     for cluster in ({"kind": "existing"}, {"kind": "stack", "stack": "organization/shared/prod"}):
         settings = said(B200, cluster=cluster, pool=block)
-        assert settings.graphs_run()
+        assert settings.plan().pool.runs
         assert settings.pool_zones() == ()
 
 

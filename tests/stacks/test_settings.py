@@ -106,13 +106,13 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "more graphs than the pool holds": (
         {"graphs": [{"name": "second"}]},
-        "graphs: all graphs together need 16 GPUs (gpt-oss-disagg 8 + second 8), whole workers on nodes, but the "
-        "pool has 8 (1 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes",
+        "pool: its graphs together need 16 GPUs (gpt-oss-disagg 8 + second 8), whole workers on nodes, but it "
+        "has 8 (1 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes",
     ),
     "further graph for other hardware": (
         {"graphs": [{"name": "second", "target": "vllm-disagg-h100"}]},
         "pool.instanceType: p6-b200.48xlarge has B200 GPUs, but target vllm-disagg-h100 is for H100 or H200; "
-        "choose one of p5.48xlarge, p5en.48xlarge",
+        "choose one of p5.48xlarge, p5en.48xlarge, or another pool for graphs[0].pool",
     ),
     "what checks refuse": (
         {"graph": {"decode": {"tensorParallel": 8}}},

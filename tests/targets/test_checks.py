@@ -289,10 +289,28 @@ def test_graphs_that_do_not_fit_beside_each_other_are_refused() -> None:
     with pytest.raises(Refusal) as refusal:
         check_together(graphs)
     assert str(refusal.value) == (
-        "graphs: all graphs together need 15 GPUs (a 5 + b 5 + c 5), whole workers on nodes, but the pool has 16 "
+        "pool: its graphs together need 15 GPUs (a 5 + b 5 + c 5), whole workers on nodes, but it has 16 "
         "(2 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes"
     )
     check_together([plan(LONG, B200, 3, name=name) for name in ("a", "b", "c")])
+
+
+def test_each_pool_holds_its_own_graphs_alone() -> None:
+    here, there = (
+        Pool(instance=INSTANCE_TYPES[B200], nodes=1),
+        Pool(instance=INSTANCE_TYPES[B200], nodes=1, key="pools[0]", name="second"),
+    )
+
+    def on(pool: Pool, name: str) -> GraphPlan:
+        return resolve(TARGETS[GUIDE], GraphKnobs(name=name), pool)
+
+    check_together([on(here, "a"), on(there, "b")])
+    with pytest.raises(Refusal) as refusal:
+        check_together([on(here, "a"), on(there, "b"), on(there, "c")])
+    assert str(refusal.value) == (
+        "pools[0]: its graphs together need 16 GPUs (b 8 + c 8), whole workers on nodes, but it has 8 "
+        "(1 × p6-b200.48xlarge (8 × B200 each)); raise pools[0].nodes"
+    )
 
 
 def test_a_further_graph_is_named_by_its_own_key() -> None:
@@ -343,6 +361,15 @@ def test_the_smallest_workers_decide_how_many_copies_a_node_has(decode: dict[str
     without = replace(INSTANCE_TYPES[B200], nvme_gb=(0, 0))
     with pytest.raises(Refusal, match=rf"on a node \({workers} × 67 GiB\)"):
         check_local_copy([copying(GUIDE, without, nodes=2, decode=decode)], own_nodes=True)
+
+
+def test_each_pools_disks_hold_the_copies_of_its_own_graphs() -> None:
+    roomy = copying(GUIDE, INSTANCE_TYPES[B200])
+    cramped = copying(VLLM, replace(INSTANCE_TYPES[H100], nvme_gb=(1, 100)))
+    with pytest.raises(
+        Refusal, match=r"^[^\n]*on a node \(2 × 67 GiB\), but the local NVMe of p5\.48xlarge[^\n]*$"
+    ):
+        check_local_copy([roomy, cramped], own_nodes=True)
 
 
 def test_nothing_is_copied_for_workers_that_load_no_weights() -> None:

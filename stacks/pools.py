@@ -1,0 +1,104 @@
+"""A stack's GPU pools, with what its config leaves out."""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from stacks.sections.cluster import AwsCluster, ClusterSettings
+from stacks.sections.pool import AnyPool, FurtherPool
+from targets.capacity import ULTRASERVERS
+from targets.catalogue import TARGETS, Target
+from targets.hardware import INSTANCE_TYPES
+from targets.knobs import MAIN_POOL, FurtherGraph
+from targets.plan import Pool, Refusal
+
+
+@dataclass(frozen=True, kw_only=True)
+class StackPool:
+    """A pool as the stack says it, and as it will be.
+
+    zones: that its nodes may be in; none on a cluster that has its nodes already.
+    """
+
+    said: AnyPool
+    pool: Pool
+    zones: tuple[str, ...]
+
+
+def stack_pools(
+    target: str,
+    cluster: ClusterSettings,
+    main: AnyPool,
+    further: Sequence[FurtherPool],
+    graphs: Sequence[FurtherGraph],
+) -> tuple[StackPool, ...]:
+    """Every pool, the main one first; what a pool does not say is taken from the target of its first graph.
+
+    target: of the main graph. graphs: the others. Raises Refusal for pools that graphs cannot be assigned to.
+    """
+    if problems := list(_problems(further, graphs)):
+        raise Refusal("\n".join(problems))
+    targets = {MAIN_POOL: TARGETS[target]}
+    for graph in graphs:
+        targets.setdefault(graph.pool, TARGETS[graph.target or target])
+    pools = [_pool("pool", MAIN_POOL, main, targets[MAIN_POOL])]
+    for position, said in enumerate(further):
+        pools.append(_pool(f"pools[{position}]", said.name, said, targets[said.name]))
+    return tuple(
+        StackPool(
+            said=said,
+            pool=replace(
+                pool, alike=_alike(pool, pools), runs=said.runs or not isinstance(cluster, AwsCluster)
+            ),
+            zones=_zones(cluster, said, pool.nodes),
+        )
+        for said, pool in zip((main, *further), pools, strict=True)
+    )
+
+
+def _problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) -> Iterator[str]:
+    names = Counter([MAIN_POOL, *(pool.name for pool in further)])
+    used = {graph.pool for graph in graphs}
+    for position, pool in enumerate(further):
+        key = f"pools[{position}].name: {pool.name!r}"
+        if names[pool.name] > 1:
+            yield f"{key} is the name of more than one pool ({MAIN_POOL} is that of `pool`); choose another"
+        elif pool.name not in used:
+            yield (
+                f"{key} is no graph's pool, and would cost money for nothing; name it in graphs[…].pool, or leave the "
+                "pool out"
+            )
+    for position, graph in enumerate(graphs):
+        if graph.pool not in names:
+            yield (
+                f"graphs[{position}].pool: {graph.pool!r} is no pool of the stack; choose one of {', '.join(names)}"
+            )
+
+
+def _pool(key: str, name: str, said: AnyPool, target: Target) -> Pool:
+    gpu = target.gpus[0] if target.gpus else None
+    instance = INSTANCE_TYPES[
+        said.instance_type
+        or next(i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4))
+    ]
+    if said.efa_devices:
+        instance = replace(instance, efa_devices=said.efa_devices)
+    # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
+    published = sum(worker.replicas * worker.gpus for worker in target.workers)
+    nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
+    nodes = ULTRASERVERS.get(said.capacity.ultraserver or "", nodes)
+    return Pool(instance=instance, nodes=said.nodes or nodes, key=key, name=name)
+
+
+def _alike(pool: Pool, pools: Sequence[Pool]) -> tuple[str, ...]:
+    gpu = pool.instance.gpu
+    return tuple(other.name for other in pools if gpu and other.instance.gpu is gpu and other != pool)
+
+
+def _zones(cluster: ClusterSettings, said: AnyPool, nodes: int) -> tuple[str, ...]:
+    if not isinstance(cluster, AwsCluster):
+        return ()
+    if said.zones or said.capacity.kind.prepaid:
+        return said.zones
+    return cluster.zone_names if nodes == 1 else cluster.zone_names[:1]
