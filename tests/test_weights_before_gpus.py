@@ -1,4 +1,5 @@
-"""No GPU node can be bought before the weights are there: asked of the registered resources of every EKS stack.
+"""No GPU node can be bought before the weights are there: asked of the registered resources of every EKS stack, and of
+stacks with several GPU pools.
 
 A component waits for what it depends on before its children are registered, and is deleted after them. So a resource
 comes after whatever it, or any component around it, depends on.
@@ -8,6 +9,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,8 +17,10 @@ from graphs.names import DOWNLOAD_JOB
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile, stacks
 from ops.synth import masked
+from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings, from_text
+from targets.plan import Pool
 
 PROJECT = Path(__file__).resolve().parents[1]
 BUYS = {"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group", "aws:ec2/instance:Instance"}
@@ -24,20 +28,63 @@ BUYS = {"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group", "aws:ec2/i
 POOL = "dynamo-gpt-oss:index:GpuNodePool"
 
 
+BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
+SEVERAL_POOLS: dict[str, dict[str, Any]] = {
+    "block-and-others": {
+        "target": "trtllm-disagg-b200",
+        "cluster": {"kind": "eks", "region": "us-east-2"},
+        "pool": {"zones": ["us-east-2a"], "capacity": BLOCK, "active": True},
+        "pools": [{"name": "h100"}, {"name": "next-block", "zones": ["us-east-2b"], "capacity": BLOCK}],
+        "graphs": [
+            {"name": "vllm", "target": "vllm-disagg-h100", "pool": "h100"},
+            {"name": "copy", "pool": "next-block"},
+        ],
+    },
+    "main-pool-inactive": {
+        "target": "vllm-disagg-h100",
+        "cluster": {"kind": "eks", "region": "us-east-2"},
+        "pool": {"active": False},
+        "pools": [{"name": "b200", "zones": ["us-east-2c"], "capacity": BLOCK, "active": True}],
+        "graphs": [{"name": "trtllm", "target": "trtllm-disagg-b200", "pool": "b200"}],
+    },
+}
+"""Stacks beside those of the project, each with pools that wait for different things."""
+
+
+def stack_file(stack: str) -> StackFile:
+    if stack not in SEVERAL_POOLS:
+        return StackFile.load(PROJECT, stack)
+    config = {
+        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
+        for key, value in SEVERAL_POOLS[stack].items()
+    }
+    return StackFile(project="dynamo-gpt-oss", stack=stack, config=config, secret_keys=frozenset())
+
+
 @cache
 def settings_of(stack: str) -> Settings:
-    stack_file = StackFile.load(PROJECT, stack)
-    return from_text(stack_file.config, set(stack_file.secret_keys))
+    file = stack_file(stack)
+    return from_text(file.config, set(file.secret_keys))
 
 
 @cache
 def evaluation_of(stack: str) -> Evaluation:
-    return evaluate(PROJECT, StackFile.load(PROJECT, stack))
+    return evaluate(PROJECT, stack_file(stack))
 
 
-EKS = [stack for stack in stacks(PROJECT) if isinstance(settings_of(stack).cluster, AwsCluster)]
-PREPAID = [stack for stack in EKS if settings_of(stack).pool.capacity.kind.prepaid]
-BOUGHT_LATE = [stack for stack in EKS if stack not in PREPAID]
+EKS = [
+    *(stack for stack in stacks(PROJECT) if isinstance(settings_of(stack).cluster, AwsCluster)),
+    *SEVERAL_POOLS,
+]
+POOLS = [(stack, each) for stack in EKS for each in settings_of(stack).gpu_pools()]
+PREPAID = [(stack, each) for stack, each in POOLS if each.said.capacity.kind.prepaid]
+BOUGHT_LATE = [(stack, each) for stack, each in POOLS if (stack, each) not in PREPAID]
+
+
+def each_pool(pools: list[tuple[str, StackPool]]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize(
+        ("stack", "pool"), pools, ids=[f"{stack}-{each.pool.name}" for stack, each in pools]
+    )
 
 
 def by_urn(stack: str) -> dict[str, Resource]:
@@ -67,6 +114,17 @@ def gpu_purchases(resources: Mapping[str, Resource]) -> list[Resource]:
     ]
 
 
+def purchase(pool: Pool, resources: Mapping[str, Resource]) -> Resource:
+    """What buys the pool's instances."""
+    name = "gpu-nodes" if pool.key == "pool" else f"gpu-nodes-{pool.name}"
+    (found,) = [
+        bought
+        for bought in gpu_purchases(resources)
+        if name in [resources[urn].name for urn in ancestors(bought, resources)]
+    ]
+    return found
+
+
 def ancestors(resource: Resource, resources: Mapping[str, Resource]) -> list[str]:
     found = []
     while resource.parent in resources:
@@ -84,7 +142,7 @@ def download(resources: Mapping[str, Resource]) -> Resource:
     return job
 
 
-def test_there_are_stacks_of_both_kinds() -> None:
+def test_there_are_pools_of_both_kinds() -> None:
     assert BOUGHT_LATE
     assert PREPAID
 
@@ -93,53 +151,71 @@ def test_there_are_stacks_of_both_kinds() -> None:
 def test_only_pools_name_the_gpu_instance(stack: str) -> None:
     """Whatever could buy it (a node group, a launch template) is inside a pool, and each pool buys."""
     resources = by_urn(stack)
-    instance = settings_of(stack).gpu_pool().instance.name
-    naming = [
-        resource
-        for resource in resources.values()
-        if resource.type.startswith("aws:") and instance in json.dumps(masked(resource.inputs))
-    ]
-    assert naming
-    for resource in naming:
-        assert POOL in [resources[urn].type for urn in ancestors(resource, resources)]
-    assert len(gpu_purchases(resources)) == sum(resource.type == POOL for resource in resources.values())
+    for instance in {each.pool.instance.name for each in settings_of(stack).gpu_pools()}:
+        naming = [
+            resource
+            for resource in resources.values()
+            if resource.type.startswith("aws:") and instance in json.dumps(masked(resource.inputs))
+        ]
+        assert naming
+        for resource in naming:
+            assert POOL in [resources[urn].type for urn in ancestors(resource, resources)]
+    pools = sum(resource.type == POOL for resource in resources.values())
+    assert len(gpu_purchases(resources)) == pools == len(settings_of(stack).gpu_pools())
 
 
-@pytest.mark.parametrize("stack", BOUGHT_LATE)
-def test_gpus_come_after_weights_and_platform(stack: str) -> None:
+@each_pool(BOUGHT_LATE)
+def test_gpus_come_after_weights_and_platform(stack: str, pool: StackPool) -> None:
     resources = by_urn(stack)
     platform = {urn for urn, resource in resources.items() if resource.name == "dynamo-platform"}
     assert len(platform) == 2, "the component and its release"
-    for purchase in gpu_purchases(resources):
-        earlier = before(purchase, resources)
-        assert download(resources).urn in earlier
-        assert platform <= earlier
+    earlier = before(purchase(pool.pool, resources), resources)
+    assert download(resources).urn in earlier
+    assert platform <= earlier
 
 
-@pytest.mark.parametrize("stack", PREPAID)
-def test_prepaid_gpus_wait_for_no_weights(stack: str) -> None:
+@each_pool(PREPAID)
+def test_prepaid_gpus_wait_for_no_weights(stack: str, pool: StackPool) -> None:
     resources = by_urn(stack)
-    for purchase in gpu_purchases(resources):
-        assert download(resources).urn not in before(purchase, resources)
+    assert download(resources).urn not in before(purchase(pool.pool, resources), resources)
+
+
+@each_pool(POOLS)
+def test_no_pool_waits_for_another(stack: str, pool: StackPool) -> None:
+    resources = by_urn(stack)
+    bought = {resource.urn for resource in gpu_purchases(resources)}
+    assert bought.isdisjoint(before(purchase(pool.pool, resources), resources))
 
 
 @pytest.mark.parametrize("stack", EKS)
-def test_graphs_come_after_weights_and_gpus(stack: str) -> None:
-    resources = by_urn(stack)
-    needed = {download(resources).urn, *(purchase.urn for purchase in gpu_purchases(resources))}
-    graphs = [resource for resource in resources.values() if resource.type.endswith(":DynamoGraphDeployment")]
-    assert bool(graphs) == any(plan.pool.runs for plan in settings_of(stack).plans())
-    for graph in graphs:
-        assert needed <= before(graph, resources)
+def test_graphs_come_after_weights_and_the_gpus_of_their_own_pool(stack: str) -> None:
+    resources, plans = by_urn(stack), settings_of(stack).plans()
+    graphs = {
+        resource.inputs["metadata"]["name"]: resource
+        for resource in resources.values()
+        if resource.type.endswith(":DynamoGraphDeployment")
+    }
+    assert graphs.keys() == {plan.name for plan in plans if plan.pool.runs}
+    bought = {resource.urn for resource in gpu_purchases(resources)}
+    for plan in plans:
+        if plan.name in graphs:
+            earlier = before(graphs[plan.name], resources)
+            assert download(resources).urn in earlier
+            assert bought & earlier == {purchase(plan.pool, resources).urn}
 
 
-@pytest.mark.parametrize("stack", EKS)
-def test_image_pulls_start_with_the_node(stack: str) -> None:
+@each_pool(POOLS)
+def test_image_pulls_start_with_the_node(stack: str, pool: StackPool) -> None:
     """What pulls is there before GPU nodes are bought; prepaid ones may be earlier, for they wait for nothing."""
     resources = by_urn(stack)
-    (puller,) = [resource for resource in resources.values() if resource.type.endswith(":DaemonSet")]
-    earlier = {urn for purchase in gpu_purchases(resources) for urn in before(purchase, resources)}
-    assert (puller.urn in earlier) == (stack in BOUGHT_LATE)
+    (puller,) = [
+        resource
+        for resource in resources.values()
+        if resource.type.endswith(":DaemonSet")
+        and pool.pool.instance.name in resource.inputs["spec"]["template"]["spec"]["nodeSelector"].values()
+    ]
+    earlier = before(purchase(pool.pool, resources), resources)
+    assert (puller.urn in earlier) == ((stack, pool) in BOUGHT_LATE)
     assert download(resources).urn not in before(puller, resources)
 
 
@@ -154,11 +230,10 @@ def test_weights_need_no_gpu(stack: str) -> None:
 
 def test_an_unguarded_pool_is_noticed() -> None:
     """The test's own check: take the waiting away, and the answer changes."""
-    stack = BOUGHT_LATE[0]
+    stack, pool = BOUGHT_LATE[0]
     resources = by_urn(stack)
-    (purchase, *_) = gpu_purchases(resources)
     unguarded = {
         urn: Resource(**{**vars(resource), "dependencies": ()}) if resource.type == POOL else resource
         for urn, resource in resources.items()
     }
-    assert download(resources).urn not in before(purchase, unguarded)
+    assert download(resources).urn not in before(purchase(pool.pool, resources), unguarded)
