@@ -12,6 +12,7 @@ import pytest
 import yaml
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
+from graphs.names import POOL_LABEL
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile, stacks
 
@@ -52,6 +53,30 @@ VARIANTS: dict[str, dict[str, Any]] = {
             "subnets": {"us-east-2a": "subnet-0123456789abcdef0"},
         },
         "pool": {"capacity": {"kind": "spot"}},
+    },
+    "several pools": {
+        "target": "trtllm-disagg-b200",
+        "cluster": {"kind": "eks", "region": "us-east-1"},
+        "monitoring": {"kind": "install"},
+        "pools": [
+            {"name": "h100", "nodes": 2},
+            {
+                "name": "gb200", "zones": ["us-east-1-dfw-2a"], "active": True,
+                "capacity": {
+                    "kind": "capacity-block", "reservationId": BLOCK, "ultraserver": "u-p6e-gb200x36",
+                },
+            },
+            {
+                "name": "next-block", "zones": ["us-east-1b"],
+                "capacity": {"kind": "capacity-block", "reservationId": BLOCK},
+            },
+        ],
+        "graphs": [
+            {"name": "vllm", "target": "vllm-disagg-h100", "pool": "h100"},
+            {"name": "sglang", "target": "sglang-disagg-h100", "pool": "h100"},
+            {"name": "agg", "target": "trtllm-agg-gb200", "pool": "gb200"},
+            {"name": "copy", "pool": "next-block"},
+        ],
     },
     "block not begun": {
         "target": "trtllm-disagg-b200",
@@ -250,8 +275,8 @@ def before(name: str, urn: str) -> set[str]:
     return {by_urn[urn].name for urn in found if urn in by_urn}
 
 
-def gpu_nodes(name: str) -> Resource:
-    (nodes,) = [r for r in of_type(name, "aws:eks/nodeGroup:NodeGroup") if r.name == "gpu-nodes"]
+def gpu_nodes(name: str, group: str = "gpu-nodes") -> Resource:
+    (nodes,) = [r for r in of_type(name, "aws:eks/nodeGroup:NodeGroup") if r.name == group]
     return nodes
 
 
@@ -276,6 +301,7 @@ def test_graphs_wait_for_nodes_and_weights(name: str) -> None:
 @pytest.mark.parametrize(("name", "charts"), [
     ("prod", {"gpu-operator", "aws-efa-k8s-device-plugin"}),
     ("agg-gb200", {"gpu-operator", "aws-efa-k8s-device-plugin", "nvidia-dra-driver-gpu"}),
+    ("several pools", {"gpu-operator", "aws-efa-k8s-device-plugin", "nvidia-dra-driver-gpu"}),
 ])  # fmt: skip
 def test_gpu_enablement(name: str, charts: set[str]) -> None:
     releases = {
@@ -322,6 +348,57 @@ def test_a_block_that_has_not_begun_makes_everything_ready_but_no_graph() -> Non
     ]
     assert gpu_nodes("block not begun").inputs["scalingConfig"]["desiredSize"] == 0
     assert "capacityBlock" in evaluated("block not begun").outputs
+
+
+@pytest.mark.parametrize(("group", "sizes", "ami", "labels"), [
+    ("gpu-nodes", (1, 1), "AL2023_x86_64_NVIDIA", {}),
+    ("gpu-nodes-h100", (2, 2), "AL2023_x86_64_NVIDIA", {POOL_LABEL: "h100"}),
+    ("gpu-nodes-gb200", (9, 9), "AL2023_ARM_64_NVIDIA", {POOL_LABEL: "gb200"}),
+    ("gpu-nodes-next-block", (1, 0), "AL2023_x86_64_NVIDIA", {POOL_LABEL: "next-block"}),
+])  # fmt: skip
+def test_each_pool_is_a_node_group_of_its_own(
+    group: str, sizes: tuple[int, int], ami: str, labels: dict[str, str]
+) -> None:
+    inputs = gpu_nodes("several pools", group).inputs
+    scaling = inputs["scalingConfig"]
+    assert (scaling["maxSize"], scaling["desiredSize"]) == sizes
+    assert inputs["amiType"] == ami
+    assert {key: value for key, value in inputs["labels"].items() if key == POOL_LABEL} == labels
+
+
+def test_each_pools_images_are_pulled_onto_its_own_nodes() -> None:
+    pods = {
+        r.name: r.inputs["spec"]["template"]["spec"]
+        for r in of_type("several pools", "kubernetes:apps/v1:DaemonSet")
+    }
+    engines = {
+        name: [c["image"].rpartition("/")[2].partition("-runtime")[0] for c in pod["containers"]]
+        for name, pod in pods.items()
+    }
+    assert engines == {
+        "image-pull": ["tensorrtllm"],
+        "image-pull-p5-48xlarge": ["sglang", "vllm"],
+        "image-pull-p6e-gb200-36xlarge": ["tensorrtllm"],
+    }
+    types = [pod["nodeSelector"]["node.kubernetes.io/instance-type"] for pod in pods.values()]
+    assert types == ["p6-b200.48xlarge", "p5.48xlarge", "p6e-gb200.36xlarge"]
+
+
+def test_a_pool_that_has_not_begun_keeps_its_own_graph_back_and_no_other() -> None:
+    graphs = {
+        r.inputs["metadata"]["name"]
+        for r in evaluated("several pools").resources
+        if r.type.endswith(":DynamoGraphDeployment")
+    }
+    assert graphs == {"gpt-oss-disagg", "vllm", "sglang", "agg"}
+    (rules,) = [r for r in evaluated("several pools").resources if r.type.endswith(":PrometheusRule")]
+    assert "agg has no worker" in str(rules.inputs)
+    assert "copy has no" not in str(rules.inputs)
+    outputs = evaluated("several pools").outputs
+    assert outputs["gpus"] == {"B200": 8, "H100": 16, "GB200": 4}
+    assert outputs["endpoints"].keys() == graphs
+    assert outputs["capacityBlocks"].keys() == {"gb200", "next-block"}
+    assert "capacityBlock" not in outputs
 
 
 @pytest.mark.parametrize(("stack", "loaded"), [("dev", False), ("prod", True)])

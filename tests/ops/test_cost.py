@@ -14,6 +14,7 @@ from ops.stack_file import StackFileError
 
 PROJECT = Path(__file__).parents[2]
 H100 = {"target": "vllm-disagg-h100", "cluster": {"kind": "eks", "region": "us-east-1"}}
+BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
 TOTAL = 56.9235
 """USD per hour: 55.04 GPU node, 1.6128 CPU nodes, 0.1 control plane, 0.045 NAT, 0.06 endpoints, 0.0657 disks."""
 
@@ -96,8 +97,7 @@ def test_a_measured_figure_of_the_config_does_without_files(project: Path) -> No
 
 
 def test_an_unknown_price_is_named_with_what_to_set(project: Path) -> None:
-    block = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
-    pool = {"zones": ["us-east-1a"], "capacity": block, "active": True}
+    pool = {"zones": ["us-east-1a"], "capacity": BLOCK, "active": True}
     stack(project, H100 | {"pool": pool, "measuredTokensPerSecond": 2000})
     lines = cost(project, "s")
     assert any(re.search(r"^1 × p5.48xlarge \(capacity-block\) +unknown USD/h$", line) for line in lines)
@@ -106,6 +106,29 @@ def test_an_unknown_price_is_named_with_what_to_set(project: Path) -> None:
     )
     stack(project, H100 | {"pool": pool, "prices": {"p5.48xlarge": 31.464}, "measuredTokensPerSecond": 2000})
     assert f"{(TOTAL - 55.04 + 31.464) / 7.2:.4f} USD" in cost(project, "s")[-1]
+
+
+def test_each_pool_has_lines_of_its_own(project: Path) -> None:
+    further = {
+        "pools": [{"name": "copy"}, {"name": "block", "zones": ["us-east-1a"], "capacity": BLOCK}],
+        "graphs": [{"name": "copy", "pool": "copy"}, {"name": "later", "pool": "block"}],
+        "prices": {"p5.48xlarge": 50},
+    }
+    stack(project, H100 | further | {"measuredTokensPerSecond": 2000})
+    lines = cost(project, "s")
+    prices = {
+        match[1]: float(match[2]) for line in lines if (match := re.match(r"(.*?) +([\d.]+) USD/h$", line))
+    }
+    nodes = ["1 × p5.48xlarge", "1 × p5.48xlarge of copy", "1 × p5.48xlarge of block"]
+    kinds = ["on-demand", "on-demand", "capacity-block"]
+    assert [prices[f"{node} ({kind})"] for node, kind in zip(nodes, kinds, strict=True)] == [50, 50, 50]
+    disk = prices["1 × 200 GiB root, GPU nodes of copy"]
+    main = TOTAL - 55.04 + 50
+    assert prices["in all"] == pytest.approx(main + 50 + disk + 50)
+    assert lines[-1] == (
+        f"A million output tokens: {main / 7.2:.4f} USD without further pools at 2000 tokens/s "
+        "(measuredTokensPerSecond of the stack's config)"
+    )
 
 
 def test_a_cluster_that_is_there_costs_this_stack_nothing(project: Path) -> None:

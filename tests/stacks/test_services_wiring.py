@@ -271,6 +271,15 @@ def test_a_keda_that_is_there_is_only_told() -> None:
     assert len(of_kind(made, "ScaledObject")) == 1
 
 
+def test_only_graphs_that_are_deployed_are_scaled() -> None:
+    further = {"name": "later", "decode": {"maxReplicas": 2}, "pool": "later"}
+    pools = [{"name": "later", "nodes": 2, "active": False}]
+    made = evaluated(**EKS, **AUTOSCALED, autoscaling={"kind": "keda"}, graphs=[further], pools=pools)
+    (scaled_object,) = of_kind(made, "ScaledObject")
+    (graph,) = of_kind(made, "DynamoGraphDeployment")
+    assert scaled_object.inputs["spec"]["scaleTargetRef"]["name"].startswith(graph.inputs["metadata"]["name"])
+
+
 def test_what_something_else_scales_has_adapters_alone() -> None:
     made = evaluated(**AUTOSCALED, autoscaling={"kind": "external"})
     (graph,) = of_kind(made, "DynamoGraphDeployment")
