@@ -238,13 +238,13 @@ def change(old_size: int, old_version: str, new_version: str) -> pulumi.Resource
 
 
 def test_running_nodes_of_a_block_are_not_upgraded() -> None:
-    with pytest.raises(pulumi.RunError, match=r"set pool\.active to false"):
-        refuse_upgrade_of_running_nodes(change(2, "1", "2"))
+    with pytest.raises(pulumi.RunError, match=r"set pools\[1\]\.active to false"):
+        refuse_upgrade_of_running_nodes(change(2, "1", "2"), "pools[1]")
     refuse_upgrade_of_running_nodes(change(0, "1", "2"))
     refuse_upgrade_of_running_nodes(change(2, "1", "1"))
 
 
-def test_a_pool_on_a_cluster_that_is_there(base: Base) -> None:
+def test_pools_on_a_cluster_that_is_there(base: Base) -> None:
     config = {
         "target": "vllm-disagg-h100",
         "cluster": {
@@ -254,11 +254,16 @@ def test_a_pool_on_a_cluster_that_is_there(base: Base) -> None:
             "subnets": dict(base.subnets),
         },
         "pool": {"capacity": {"kind": "spot"}},
+        "pools": [{"name": "copy", "zones": [ZONES[1]]}],
+        "graphs": [{"name": "copy", "pool": "copy"}],
     }
     before = snapshot(base.account)
     deployment = deploy(base.account, config)
     assert deployment.outputs["cluster"] == "there"
     pools = base.account.call("eks", "ListNodegroups", clusterName="there")["nodegroups"]
-    assert pools == ["gpu-nodes"]
+    assert pools == ["gpu-nodes", "gpu-nodes-copy"]
+    copy = base.account.call("eks", "DescribeNodegroup", clusterName="there", nodegroupName="gpu-nodes-copy")
+    assert copy["nodegroup"]["subnets"] == [base.subnets[ZONES[1]]]
+    assert copy["nodegroup"]["labels"]["dynamo-gpt-oss/pool"] == "copy"
     deployment.destroy()
     assert snapshot(base.account) == before

@@ -11,7 +11,7 @@ import pytest
 from embedded import cluster
 from embedded.paths import PROJECT
 from ops import deploy
-from ops.embedded_stack import settings_of
+from ops.embedded_stack import on_embedded, settings_of
 from ops.errors import OpsError
 from ops.stack_file import StackFile
 
@@ -41,6 +41,15 @@ def dev(**sections: Any) -> deploy.Stack:
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in sections.items()}
     file = replace(file, config=config)
     return deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=False)
+
+
+def with_a_second_pool(name: str) -> deploy.Stack:
+    """The stack on the embedded cluster, with a graph `copy` on a pool of its own, of the same type of nodes."""
+    file = StackFile.load(PROJECT, name)
+    further = {"pools": [{"name": "copy", "active": True}], "graphs": [{"name": "copy", "pool": "copy"}]}
+    config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in further.items()}
+    file = on_embedded(replace(file, config=config))
+    return deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=True)
 
 
 def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
@@ -127,12 +136,15 @@ def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
 
 
 def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Path) -> None:
-    b200 = deploy.find("disagg-b200", embedded=True)
+    b200 = with_a_second_pool("disagg-b200")
     up(b200, state)
     job = next(obj for obj in objects(state, "jobs") if obj["metadata"]["namespace"] == "disagg-b200")
     own = objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200,nvidia.com/gpu.present=true")
-    assert [node["metadata"]["name"] for node in own] == ["disagg-b200-0"]
-    assert own[0]["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
+    assert [node["metadata"]["name"] for node in own] == ["disagg-b200-0", "disagg-b200-copy-0"]
+    for node in own:
+        assert node["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
+    workers = objects(state, "pods", "--selector=dynamo-gpt-oss/workers=copy")
+    assert [pod["spec"]["nodeName"] for pod in workers] == ["disagg-b200-copy-0"] * 2
     deploy.down(b200, lambda _: None, state=state)
     assert not objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200")
 
