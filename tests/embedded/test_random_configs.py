@@ -81,18 +81,25 @@ GRAPH = {
     "logLevel": st.sampled_from(["debug", "loud"]),
 }
 FURTHER = st.fixed_dictionaries(
-    {"name": NAME}, optional={"target": st.sampled_from([*TARGETS, "x"]), "decode": ROLE}
+    {"name": NAME},
+    optional={
+        "target": st.sampled_from([*TARGETS, "x"]),
+        "decode": ROLE,
+        "pool": st.sampled_from(["main", "second", "third"]),
+    },
 )
+NODES = {"nodes": st.integers(1, 4), "instanceType": st.sampled_from(list(INSTANCE_TYPES))}
+POOL = st.fixed_dictionaries({"name": st.sampled_from(["second", "third", "Third"])}, optional=NODES)
 STACK = st.fixed_dictionaries(
     {
         "target": st.sampled_from(list(TARGETS)),
         "cluster": st.just({"kind": "existing"}),
         "platform": st.just({"install": False, "grove": "external"}),
         "cache": some({"localCopy": st.booleans()}),
-        "pool": some({"nodes": st.integers(1, 4), "instanceType": st.sampled_from(list(INSTANCE_TYPES))}),
+        "pool": some(NODES),
         "graph": some(GRAPH, 3),
     },
-    optional={"graphs": st.lists(FURTHER, max_size=2)},
+    optional={"graphs": st.lists(FURTHER, max_size=2), "pools": st.lists(POOL, max_size=2)},
 )
 
 
