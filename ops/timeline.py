@@ -40,17 +40,13 @@ class Timeline:
     def text(self) -> str:
         """The table, with what it rests on."""
         assumed = self.assumptions
+        main_pool = f" (main pool; {self.further_pools} further not shown)" if self.further_pools else ""
         load = f"load {assumed.load:g} min"
         if self.local_copy:
             load = f"copied at {assumed.copy_rate:g} MB/s, {load} (as without a copy: not known better)"
         return "\n".join(
             [
-                f"Rollout of {self.stack} on a cluster that is there; {_SIMULATED}:",
-                *(
-                    ["(the main pool and its graph; further pools are not in it)"]
-                    if self.further_pools
-                    else []
-                ),
+                f"Rollout of {self.stack}{main_pool} on a cluster that is there; {_SIMULATED}:",
                 f"GPU node {assumed.gpu_boot:g} min, CPU node {assumed.cpu_boot:g} min, "
                 f"platform {assumed.platform:g} min,",
                 f"image {assumed.image_gb:g} GB at {assumed.image_rate:g} MB/s, "

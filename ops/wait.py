@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from graphs.names import POOL_LABEL
 from graphs.placement import GPU_PRODUCT_LABEL, GRAPH_LABEL
 from ops.apply import Kubectl, Report, address, label
 from ops.errors import OpsError
@@ -81,21 +82,24 @@ class Waiter:
             return f"{who} (pod {pod['metadata']['name']}) cannot be placed: {words}"
         return (
             f"{who} (pod {pod['metadata']['name']}) needs {gpus} GPUs on one node, and none has them free: "
-            f"{self._pool(_product(pod))}; the scheduler says: {words}"
+            f"{self._pool(pod)}; the scheduler says: {words}"
         )
 
-    def _pool(self, product: str | None) -> str:
-        """Nodes of the GPU model with their GPUs and how many are taken."""
-        selector = f"{GPU_PRODUCT_LABEL}={product}" if product else GPU_PRODUCT_LABEL
+    def _pool(self, pod: Mapping[str, Any]) -> str:
+        """Nodes of the pod's GPU model and pool, with their GPUs and how many are taken."""
+        wanted = _wanted(pod)
+        product = wanted[GPU_PRODUCT_LABEL]["values"][0] if GPU_PRODUCT_LABEL in wanted else None
+        selector = ",".join(map(_selector, wanted.values())) or GPU_PRODUCT_LABEL
         nodes = json.loads(self._kubectl("get", "nodes", f"--selector={selector}", "--output=json"))["items"]
         if not nodes:
-            return f"the cluster has no node with {product or 'GPUs'}"
+            pool = f" and label {_selector(wanted[POOL_LABEL])}" if POOL_LABEL in wanted else ""
+            return f"the cluster has no node with {product or 'GPUs'}{pool}"
         pods = json.loads(self._kubectl("get", "pods", "--all-namespaces", "--output=json"))["items"]
         taken: dict[str, int] = {}
-        for pod in pods:
-            node = pod["spec"].get("nodeName")
-            if node and pod["status"].get("phase") not in ("Succeeded", "Failed"):
-                taken[node] = taken.get(node, 0) + _gpus(pod)
+        for other in pods:
+            node = other["spec"].get("nodeName")
+            if node and other["status"].get("phase") not in ("Succeeded", "Failed"):
+                taken[node] = taken.get(node, 0) + _gpus(other)
         return ", ".join(
             f"node {name} has {node['status']['allocatable'].get('nvidia.com/gpu', '0')} × {product or 'GPU'}, "
             f"{taken.get(name, 0)} taken"
@@ -129,15 +133,22 @@ def _gpus(pod: Mapping[str, Any]) -> int:
     )
 
 
-def _product(pod: Mapping[str, Any]) -> str | None:
+def _wanted(pod: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """What the pod demands of its node's GPU model and pool, by label."""
     required = (
         pod["spec"]
         .get("affinity", {})
         .get("nodeAffinity", {})
         .get("requiredDuringSchedulingIgnoredDuringExecution", {})
     )
-    for term in required.get("nodeSelectorTerms", []):
-        for expression in term.get("matchExpressions", []):
-            if expression["key"] == GPU_PRODUCT_LABEL:
-                return str(expression["values"][0])
-    return None
+    return {
+        expression["key"]: expression
+        for term in required.get("nodeSelectorTerms", [])
+        for expression in term.get("matchExpressions", [])
+        if expression["key"] in (GPU_PRODUCT_LABEL, POOL_LABEL)
+    }
+
+
+def _selector(expression: Mapping[str, Any]) -> str:
+    """As kubectl takes it, for example `dynamo-gpt-oss/pool in (copy)`."""
+    return f"{expression['key']} {expression['operator'].lower()} ({','.join(expression['values'])})"

@@ -182,6 +182,15 @@ def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> No
     assert "the scheduler says: 0/5 nodes are available" in message
 
 
+def test_a_pool_whose_nodes_lack_its_label_ends_the_wait_with_that_label(state: Path) -> None:
+    with pytest.raises(OpsError) as error:
+        up(dev(pools=[{"name": "copy"}], graphs=[{"name": "copy", "pool": "copy"}]), state)
+    assert "(pod copy-0-" in str(error.value)
+    assert (
+        "the cluster has no node with NVIDIA-B200 and label dynamo-gpt-oss/pool in (copy); the scheduler says"
+    ) in str(error.value)
+
+
 def test_a_missing_token_secret_is_refused_before_anything_changes(state: Path) -> None:
     before = {obj["metadata"]["resourceVersion"] for obj in objects(state, "dynamographdeployments")}
     with pytest.raises(OpsError) as error:

@@ -30,6 +30,20 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_it_says_that_it_shows_the_main_pool_alone(project: Path) -> None:
+    shown = simulate(project, "on-demand", [])
+    stack = project / "Pulumi.on-demand.yaml"
+    stack.write_text(
+        stack.read_text()
+        + "  dynamo-gpt-oss:pools: [{name: h100}]\n"
+        + "  dynamo-gpt-oss:graphs: [{name: vllm, target: vllm-disagg-h100, pool: h100}]\n"
+    )
+    several = simulate(project, "on-demand", [])
+    assert several.ours == shown.ours
+    assert several.text().startswith("Rollout of on-demand (main pool; 1 further not shown) on a cluster")
+    assert "further" not in shown.text()
+
+
 def starts(rollout: Rollout) -> dict[str, float]:
     return {step.name: step.start for step in rollout.steps}
 
