@@ -50,6 +50,13 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
         }
         if plan.transport == "efa":
             affinity["podAntiAffinity"] = _preferred({**workers, "topologyKey": _HOST})
+        if plan.fills_a_node:
+            others = [
+                {"key": WORKERS_LABEL, "operator": "Exists"},
+                {"key": WORKERS_LABEL, "operator": "NotIn", "values": [plan.name]},
+            ]
+            term = {"labelSelector": {"matchExpressions": others}, "topologyKey": _HOST}
+            affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return affinity
 
 

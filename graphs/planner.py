@@ -7,7 +7,7 @@ import json
 
 from graphs.command import Command
 from targets.catalogue import Role
-from targets.plan import GraphPlan, Planner
+from targets.plan import PLANNER_REPOSITORY, GraphPlan, Planner
 
 _MODE = {
     (Role.PREFILL, Role.DECODE): "disagg",
@@ -25,8 +25,8 @@ WORKER_ENV = {"DYN_FORWARDPASS_METRIC_PORT": "20380"}
 
 
 def image(plan: GraphPlan) -> str:
-    """The Planner has an image of its own; the engines' images lack what it imports."""
-    return f"nvcr.io/nvidia/ai-dynamo/dynamo-planner:{plan.version}"
+    """The Planner's own image, whatever image the graph's other pods run."""
+    return f"{PLANNER_REPOSITORY}:{plan.version}"
 
 
 def command(plan: GraphPlan, planner: Planner) -> Command:

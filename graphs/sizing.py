@@ -9,7 +9,7 @@ from graphs.placement import cpu_affinity, gpu_toleration
 from graphs.security import container_security
 from targets.catalogue import MODEL_ID
 from targets.hardware import GPU_MEMORY_MIB
-from targets.plan import GraphPlan
+from targets.plan import PLANNER_REPOSITORY, GraphPlan
 from targets.releases import Version
 from targets.sizing import GPU_SKU, Sizing
 
@@ -26,7 +26,7 @@ def sizing_request(sizing: Sizing, plan: GraphPlan, namespace: str, platform: Ve
     spec = {
         "model": MODEL_ID,
         "backend": plan.target.engine.value,
-        "image": f"nvcr.io/nvidia/ai-dynamo/dynamo-planner:{platform}",
+        "image": f"{PLANNER_REPOSITORY}:{platform}",
         "searchStrategy": "rapid",
         "autoApply": False,
         "sla": {"ttft": _milliseconds(sizing.ttft), "itl": _milliseconds(sizing.itl)},

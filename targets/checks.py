@@ -118,9 +118,11 @@ def _sharing(plans: Sequence[GraphPlan], pool: Pool) -> Iterator[str]:
     most = [plan.at_most for plan in plans]
     if len(plans) > 1 and not _packs(most):
         gpus, parts = sum(plan.gpus for plan in most), " + ".join(f"{plan.name} {plan.gpus}" for plan in most)
+        alone = [plan.name for plan in most if plan.fills_a_node]
+        on_nodes = f"{' and '.join(alone)} alone on a node" if alone else "whole workers on nodes"
         yield (
-            f"{pool.key}: its graphs together need {gpus} GPUs ({parts}), whole workers on nodes, but it has "
-            f"{pool.gpus} ({pool}); raise {pool.key}.nodes"
+            f"{pool.key}: its graphs together need {gpus} GPUs ({parts}), {on_nodes}, but it has {pool.gpus} ({pool}); "
+            f"raise {pool.key}.nodes"
         )
 
 
@@ -265,12 +267,15 @@ def _one(role: Role) -> str:
 
 
 def _packs(plans: Iterable[GraphPlan]) -> bool:
-    """First-fit decreasing: exact for the powers of two that workers come in. A graph of one node is one piece."""
+    """First-fit decreasing: exact for the powers of two that workers come in. A graph of one node is one piece.
+
+    One that fills a node is alone there.
+    """
     pieces: list[int] = []
     for plan in plans:
         pool = plan.pool
         if plan.transport == "node" and plan.target.disaggregated:
-            pieces.append(plan.gpus)
+            pieces.append(pool.instance.gpus if plan.fills_a_node else plan.gpus)
             continue
         for planned in plan.workers:
             pieces += [planned.worker.gpus // planned.nodes] * planned.worker.replicas * planned.nodes

@@ -26,7 +26,9 @@ _REPOSITORY = {
 }
 ENDPOINT_PICKER_REPOSITORY = f"{_REGISTRY}/dynamo-frontend"
 """Its entry point is the endpoint picker; runtime images do not hold it."""
-_MOCKER_REPOSITORY, _MOCKER_REPOSITORY_SINCE = f"{_REGISTRY}/dynamo-planner", Version(1, 3)
+PLANNER_REPOSITORY = f"{_REGISTRY}/dynamo-planner"
+"""Holds the Planner and the profiler; the engines' images lack what they import."""
+_MOCKER_REPOSITORY, _MOCKER_REPOSITORY_SINCE = PLANNER_REPOSITORY, Version(1, 3)
 """There is no image of the mocker's own; this one is the smallest that holds it. Earlier releases: vLLM's."""
 
 
@@ -149,6 +151,15 @@ class GraphPlan:
     def at_most(self) -> "GraphPlan":
         """The graph with as many workers as it may ever have, which is what its pool must have room for."""
         return replace(self, workers=tuple(planned.at_most for planned in self.workers))
+
+    @property
+    def fills_a_node(self) -> bool:
+        """Whether its workers, kept on one node, take more than half of it: two such graphs can never share one.
+
+        Half of each on a node would leave both waiting for ever for the rest of it.
+        """
+        kept = self.transport == "node" and self.target.disaggregated
+        return kept and self.at_most.gpus * 2 > self.pool.instance.gpus
 
     @property
     def uses_efa(self) -> bool:

@@ -149,6 +149,25 @@ def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Pat
     assert not objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200")
 
 
+def test_graphs_that_fill_a_node_each_find_one(state: Path) -> None:
+    b200 = deploy.find("disagg-b200", embedded=True)
+    config = {f"{PREFIX}:pool": '{"nodes": 2}', f"{PREFIX}:graphs": '[{"name": "second"}]'}
+    file = replace(b200.file, config=dict(b200.file.config) | config)
+    both = replace(b200, file=file, settings=settings_of(file))
+    up(both, state)
+    nodes = {
+        graph: {
+            pod["spec"]["nodeName"]
+            for pod in objects(state, "pods", f"--selector=dynamo-gpt-oss/workers={graph}")
+            if pod["metadata"]["namespace"] == "disagg-b200"
+        }
+        for graph in ("gpt-oss-disagg", "second")
+    }
+    assert all(len(found) == 1 for found in nodes.values())
+    assert nodes["gpt-oss-disagg"] != nodes["second"]
+    deploy.down(both, lambda _: None, state=state)
+
+
 def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
     _, said = up(dev(graph={"name": "other"}), state)
     assert "remove dynamographdeployment/gpt-oss-disagg" in said

@@ -113,9 +113,27 @@ def test_workers_are_placed_as_their_transport_needs(transport: str, near: str, 
         if name != "Frontend":
             (term,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
             assert term["topologyKey"] == near
-            assert ("podAntiAffinity" in pod["affinity"]) is apart
+            preferred = "preferredDuringSchedulingIgnoredDuringExecution"
+            assert (preferred in pod["affinity"]["podAntiAffinity"]) is apart
             # 32 interfaces for 8 GPUs: four to each, sixteen to a worker of four.
             assert main["resources"]["limits"].get("vpc.amazonaws.com/efa") == ("16" if apart else None)
+
+
+def test_graphs_that_fill_a_node_each_keep_off_the_others() -> None:
+    """Prefill of two graphs on one node would leave both waiting for room for their decode."""
+    parts = components(graph_deployment(plan("vllm-disagg-h100"), "dynamo"))
+    for worker in ("VllmPrefillWorker", "VllmDecodeWorker"):
+        _, pod, _ = parts[worker]
+        (term,) = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        assert term["topologyKey"] == "kubernetes.io/hostname"
+        assert term["labelSelector"]["matchExpressions"] == [
+            {"key": "dynamo-gpt-oss/workers", "operator": "Exists"},
+            {"key": "dynamo-gpt-oss/workers", "operator": "NotIn", "values": ["gpt-oss-disagg"]},
+        ]
+    half = {"tensorParallel": 2}
+    small = plan("vllm-disagg-h100", graph={"prefill": half, "decode": half})
+    _, pod, _ = components(graph_deployment(small, "dynamo"))["VllmDecodeWorker"]
+    assert "podAntiAffinity" not in pod["affinity"], "two of these share a node"
 
 
 def test_a_changed_engine_file_restarts_the_workers_of_its_role_alone() -> None:

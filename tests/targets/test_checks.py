@@ -289,10 +289,18 @@ def test_graphs_that_do_not_fit_beside_each_other_are_refused() -> None:
     with pytest.raises(Refusal) as refusal:
         check_together(graphs)
     assert str(refusal.value) == (
-        "pool: its graphs together need 15 GPUs (a 5 + b 5 + c 5), whole workers on nodes, but it has 16 "
+        "pool: its graphs together need 15 GPUs (a 5 + b 5 + c 5), a and b and c alone on a node, but it has 16 "
         "(2 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes"
     )
     check_together([plan(LONG, B200, 3, name=name) for name in ("a", "b", "c")])
+
+
+def test_beside_a_graph_that_fills_a_node_there_is_no_room_for_a_small_one() -> None:
+    half = {"tensorParallel": 1, "expertParallel": 1}
+    small = [plan(GUIDE, B200, 2, name=name, prefill=half, decode=half) for name in ("b", "c")]
+    check_together([plan(LONG, B200, 2, name="a"), *small])
+    with pytest.raises(Refusal, match=r"need 7 GPUs \(a 5 \+ b 2\), a alone on a node, but it has 8"):
+        check_together([plan(LONG, B200, name="a"), plan(GUIDE, B200, name="b", prefill=half, decode=half)])
 
 
 def test_each_pool_holds_its_own_graphs_alone() -> None:
@@ -308,7 +316,7 @@ def test_each_pool_holds_its_own_graphs_alone() -> None:
     with pytest.raises(Refusal) as refusal:
         check_together([on(here, "a"), on(there, "b"), on(there, "c")])
     assert str(refusal.value) == (
-        "pools[0]: its graphs together need 16 GPUs (b 8 + c 8), whole workers on nodes, but it has 8 "
+        "pools[0]: its graphs together need 16 GPUs (b 8 + c 8), b and c alone on a node, but it has 8 "
         "(1 × p6-b200.48xlarge (8 × B200 each)); raise pools[0].nodes"
     )
 
