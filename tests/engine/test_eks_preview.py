@@ -25,9 +25,21 @@ def eks_stacks() -> list[str]:
     return [stack for stack in stacks(PROJECT) if kind(stack) == "eks"]
 
 
+EVERY_OPTION: dict[str, Any] = {
+    "graph": {"dynamoVersion": "1.6.1", "decode": {"maxReplicas": 2}},
+    "pool": {"nodes": 2},
+    "pools": [{"name": "h100", "instanceType": "p5.48xlarge"}],
+    "graphs": [{"name": "vllm", "target": "vllm-disagg-h100", "pool": "h100"}],
+    "cache": {"kind": "efs", "localCopy": True, "retain": True},
+    "monitoring": {"kind": "install"},
+    "autoscaling": {"kind": "keda"},
+    "sizing": {},
+    "platform": {"grove": "bundled", "kaiScheduler": "bundled"},
+}
+
+
 def previewed(engine: Engine, stack: str) -> dict[str, str]:
     """URN to operation of everything that `pulumi preview` shows, the stack itself aside."""
-    shutil.copy(PROJECT / f"Pulumi.{stack}.yaml", engine.folder)
     events: list[automation.EngineEvent] = []
     engine.stack(stack).preview(on_event=events.append)
     steps = [event.resource_pre_event.metadata for event in events if event.resource_pre_event]
@@ -36,6 +48,21 @@ def previewed(engine: Engine, stack: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("stack", eks_stacks())
 def test_a_preview_has_the_resources_of_synth(engine: Engine, stack: str) -> None:
-    evaluation = evaluate(PROJECT, StackFile.load(PROJECT, stack))
-    wanted = {resource.urn: "read" if resource.read else "create" for resource in evaluation.resources}
-    assert previewed(engine, stack) == wanted
+    shutil.copy(PROJECT / f"Pulumi.{stack}.yaml", engine.folder)
+    assert previewed(engine, stack) == synthesised(engine, stack)
+
+
+def test_a_stack_with_every_option_previews_as_it_synthesises(engine: Engine) -> None:
+    config = yaml.safe_load((PROJECT / "Pulumi.disagg-b200.yaml").read_text())["config"]
+    config |= {f"dynamo-gpt-oss:{key}": value for key, value in EVERY_OPTION.items()}
+    (engine.folder / "Pulumi.every-option.yaml").write_text(yaml.safe_dump({"config": config}))
+    shown = previewed(engine, "every-option")
+    assert shown == synthesised(engine, "every-option")
+    kinds = {urn.split("::")[2].rpartition(":")[2] for urn in shown}
+    assert {"Keda", "Autoscaling", "ScaledObject", "SizingRequest", "GpuNodePool"} <= kinds
+
+
+def synthesised(engine: Engine, stack: str) -> dict[str, str]:
+    """The same as our own evaluation of the program has it."""
+    evaluation = evaluate(PROJECT, StackFile.load(engine.folder, stack))
+    return {resource.urn: "read" if resource.read else "create" for resource in evaluation.resources}
