@@ -242,7 +242,8 @@ def autoscaling(
         down_minutes=said.scale_down_minutes,
     )
     objects = [each for plan in plans for each in scaled_objects(plan, settings.cluster.namespace, scaling)]
-    Autoscaling("autoscaling", AutoscalingArgs(scaled_objects=objects), _on(cluster, needed))
+    if objects:
+        Autoscaling("autoscaling", AutoscalingArgs(scaled_objects=objects), _on(cluster, needed))
 
 
 def image_pull(
