@@ -63,10 +63,22 @@ def _of_graph(autoscaler: Autoscaler, plan: GraphPlan, platform: Platform) -> It
             f"at each change (known issue); use {plan.key}.dynamoVersion {LATEST_PATCH['1.3']} or newer, or "
             "platform.grove none"
         )
+    if autoscaler is Autoscaler.KEDA:
+        yield from _counted_by_pods(plan)
     if autoscaler is Autoscaler.PLANNER:
         yield from _planned(plan)
     if autoscaler is Autoscaler.EXTERNAL:
         yield from _left_to_others(plan)
+
+
+def _counted_by_pods(plan: GraphPlan) -> Iterator[str]:
+    """A HorizontalPodAutoscaler multiplies a latency's ratio to its target by the pods that are ready."""
+    for planned in plan.autoscaled:
+        if planned.nodes > 1:
+            yield (
+                f"autoscaling.kind: 'keda' counts pods, and one worker of {plan.key}.{planned.role} is {planned.nodes} "
+                "of them (nodes); choose planner or external"
+            )
 
 
 def _planned(plan: GraphPlan) -> Iterator[str]:

@@ -78,6 +78,21 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "autoscaling.kind: 'planner' needs workers that send forward-pass metrics, and graph.dynamoVersion is 1.4.2; "
         "use 1.6.1 or newer",
     ),
+    "KEDA and workers of several pods": (
+        {
+            **MONITORED,
+            "target": "trtllm-agg-gb200",
+            "pool": {"nodes": 4},
+            "platform": {"install": False, "grove": "external"},
+            "autoscaling": {"kind": "keda"},
+            "graph": {
+                "dynamoVersion": "1.6.1",
+                "worker": {"tensorParallel": 8, "nodes": 2, "maxReplicas": 2},
+            },
+        },
+        "autoscaling.kind: 'keda' counts pods, and one worker of graph.worker is 2 of them (nodes); choose planner or "
+        "external",
+    ),
     "latencies from nowhere": (
         scaled("planner", dynamoVersion="1.6.1")
         | {"autoscaling": {"kind": "planner", "optimization": "sla"}},
