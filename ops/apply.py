@@ -184,7 +184,13 @@ def _would_replace(kubectl: Kubectl, job: Mapping[str, Any]) -> bool:
 def _apply_set(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace: str, stack: str) -> None:
     """Make the objects the stack's ApplySet; kubectl deletes what was in it and no longer is."""
     parent = (f"--applyset=secrets/{applyset(stack)}", f"--namespace={namespace}")
-    _server_side(kubectl, objects, _SET_MANAGER, "--prune", *parent)
+    # Their names alone, which are no valid objects: what a second manager says too, the first cannot take back.
+    named = [
+        {key: obj[key] for key in ("apiVersion", "kind")}
+        | {"metadata": {key: obj["metadata"][key] for key in ("name", "namespace") if key in obj["metadata"]}}
+        for obj in objects
+    ]
+    _server_side(kubectl, named, _SET_MANAGER, "--validate=false", "--prune", *parent)
 
 
 def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager: str, *options: str) -> str:

@@ -1,5 +1,6 @@
 """Whole stacks on an embedded cluster of their own: what a user sees of up, up again, change, refusal and down."""
 
+import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -105,6 +106,31 @@ def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path)
     ]
 
 
+def test_a_rotated_token_reaches_its_secret_and_nothing_else(state: Path) -> None:
+    def with_token(token: str) -> deploy.Stack:
+        plain = dev()
+        config = dict(plain.file.config) | {f"{PREFIX}:huggingFace": json.dumps({"token": token})}
+        file = replace(plain.file, config=config, secret_keys=frozenset({f"{PREFIX}:huggingFace"}))
+        return replace(plain, file=file, settings=settings_of(file))
+
+    def uids() -> set[str]:
+        return {obj["metadata"]["uid"] for kind in ("jobs", "pods") for obj in objects(state, kind)}
+
+    def token() -> str:
+        (secret,) = [obj for obj in objects(state, "secrets") if obj["metadata"]["name"] == "hf-token-secret"]
+        return base64.b64decode(secret["data"]["HF_TOKEN"]).decode()
+
+    up(with_token("hf_first"), state)
+    before = uids()
+    _, said = up(with_token("hf_second"), state)
+    assert token() == "hf_second"
+    assert uids() == before, "nothing is downloaded again and no pod restarts"
+    assert [line for line in said if line.startswith(("create", "change", "remove"))] == [
+        "change secret/hf-token-secret"
+    ]
+    up(dev(), state)
+
+
 def test_a_local_copy_is_an_update_of_the_worker_pods(state: Path) -> None:
     before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
     up(dev(cache={"localCopy": True}), state)
@@ -133,6 +159,21 @@ def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
     _, said = up(scaled, state)
     assert said[-1].startswith("dev: 0 changes")
     assert len(objects(state, "pods", "--selector=nvidia.com/dynamo-component=TrtllmDecodeWorker")) == 2
+
+
+def test_what_leaves_the_config_leaves_its_object(state: Path) -> None:
+    def environment() -> set[str]:
+        graph = objects(state, "dynamographdeployments")[0]
+        worker = graph["spec"]["services"]["TrtllmDecodeWorker"]["extraPodSpec"]["mainContainer"]
+        return {entry["name"] for entry in worker["env"]}
+
+    # A graph that is there for the first time with the variable, and then without.
+    up(dev(graph={"name": "fresh", "decode": {"env": {"GONE": "1"}}}), state)
+    assert "GONE" in environment()
+    _, said = up(dev(graph={"name": "fresh"}), state)
+    assert "change dynamographdeployment/fresh" in said
+    assert "GONE" not in environment()
+    up(dev(), state)
 
 
 def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Path) -> None:
