@@ -185,6 +185,8 @@ class Reconciler:
         """One run; False if it has to be tried again."""
         path = f"/apis/{GROUP}/{self._version}/namespaces/{namespace}/{PLURAL}/{name}"
         graph = await self._api.request("GET", path)
+        if graph is None:
+            await self._clear(namespace, name)
         if graph is None or _goes(graph):
             return True
         failure = ""
@@ -237,6 +239,11 @@ class Reconciler:
             # A name that is still taken comes back here with the event of its deletion.
             if name not in live:
                 await self._api.request("POST", collection_of(pod), pod)
+
+    async def _clear(self, namespace: str, name: str) -> None:
+        """Deletes the pods of a graph that is gone: the garbage collector learns of a new kind only after 30 s."""
+        selector = f"labelSelector={GRAPH}%3D{name}"
+        await self._api.request("DELETE", f"/api/v1/namespaces/{namespace}/pods?{selector}")
 
     async def _pods(self, graph: Object) -> list[Object]:
         metadata = graph["metadata"]

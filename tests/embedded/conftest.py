@@ -39,13 +39,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         users.write_text(json.dumps(total))
         return int(total)
 
-    with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
-        count(1)
-        embedded_cluster.start(print, state)
-    yield Cluster(state)
-    with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
-        if count(-1) == 0:
-            embedded_cluster.stop(print, state)
+    try:
+        with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+            count(1)
+            embedded_cluster.start(print, state)
+        yield Cluster(state)
+    finally:
+        # Also what a start that failed has left.
+        with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+            if count(-1) == 0:
+                embedded_cluster.stop(print, state)
 
 
 @pytest.fixture

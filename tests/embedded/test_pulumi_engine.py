@@ -31,9 +31,11 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     for name in ("Pulumi.yaml", "__main__.py", "stacks", "targets", "graphs", "components", ".venv"):
         (folder / name).symlink_to(PROJECT / name)
     shutil.copy(PROJECT / "Pulumi.dev.yaml", folder)
-    cluster.start(print, folder / ".embedded")
-    yield folder
-    cluster.stop(print, folder / ".embedded")
+    try:
+        cluster.start(print, folder / ".embedded")
+        yield folder
+    finally:
+        cluster.stop(print, folder / ".embedded")
 
 
 @pytest.fixture(scope="module")
