@@ -167,6 +167,7 @@ def environment(folder: Path, installed: Installation) -> dict[str, str]:
         "PYTHONPATH": str(PROJECT),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(folder),  # Dynamo keeps model cards under ~/.cache
+        "TMPDIR": str(folder),  # each process leaves its logging configuration there
         "HF_HUB_OFFLINE": "1",
         "TIKTOKEN_ENCODINGS_BASE": str(installed.vocabulary),
         "DYN_DISCOVERY_BACKEND": "file",

@@ -254,7 +254,12 @@ def run_script(python: Path, plan: Path, home: Path, report: Report) -> None:
     python: the interpreter that has AIPerf. Raises BenchmarkError with the script's last words.
     """
     script = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
-    environment = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home)}
+    environment = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "HOME": str(home),
+        # AIPerf writes all prompts there, and leaves them or at least their folder behind.
+        "AIPERF_DATASET_MMAP_BASE_PATH": str(home),
+    }
     process = subprocess.Popen(
         [str(python), str(script), str(plan), "--end-with-stdin"],
         env=environment,

@@ -73,6 +73,7 @@ def test_energy_of_all_gpus_is_in_the_results(
     )
     (tmp_path / benchmark.PLAN).write_text(json.dumps(plan))
     benchmark_sites.run_script(aiperf_python, tmp_path / benchmark.PLAN, tmp_path, print)
+    assert list(tmp_path.glob("aiperf_mmap_*"))
     runs.described(points).write(folder)
     results = load_results(folder)
     (point,) = results.points

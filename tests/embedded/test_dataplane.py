@@ -128,6 +128,12 @@ def test_everything_listens_on_loopback(plane: DataPlane) -> None:
     assert set(listening) == {"127.0.0.1"}
 
 
+def test_what_dynamo_writes_is_in_the_graphs_folder(plane: DataPlane) -> None:
+    folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
+    assert list(folder.glob(".cache/*"))
+    assert list(folder.glob("tmp*.json"))
+
+
 def test_what_is_simulated_is_said(plane: DataPlane) -> None:
     entry = dataplane.endpoints(plane.state)[DISAGGREGATED.key]
     assert entry["models"] == [MODEL]
