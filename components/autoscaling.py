@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from components.external_secret import custom_resource
-from graphs.names import MANAGED_BY
+from components.charts import release_in_own_namespace
+from components.manifests import ready_resource
 
 RELEASE = "keda"
 
@@ -26,19 +25,7 @@ class Keda(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KedaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Keda", name, None, opts)
-        namespace = kubernetes.core.v1.Namespace(
-            args.namespace,
-            metadata={"name": args.namespace, "labels": dict(MANAGED_BY)},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        kubernetes.helm.v3.Release(
-            RELEASE,
-            name=RELEASE,
-            chart=args.chart,
-            namespace=args.namespace,
-            timeout=10 * 60,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
-        )
+        release_in_own_namespace(RELEASE, args.chart, args.namespace, self)
         self.register_outputs({})
 
 
@@ -55,5 +42,5 @@ class Autoscaling(pulumi.ComponentResource):
     def __init__(self, name: str, args: AutoscalingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Autoscaling", name, None, opts)
         for manifest in args.scaled_objects:
-            custom_resource(manifest["metadata"]["name"], manifest, pulumi.ResourceOptions(parent=self))
+            ready_resource(manifest["metadata"]["name"], manifest, pulumi.ResourceOptions(parent=self))
         self.register_outputs({})

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import config_map
 from graphs import benchmark
 from graphs.benchmark import JobSpec
 
@@ -40,13 +41,7 @@ class Benchmark(pulumi.ComponentResource):
         )
 
     def _commands(self, args: BenchmarkArgs) -> kubernetes.core.v1.ConfigMap:
-        manifest = benchmark.config_map(args.job)
-        return kubernetes.core.v1.ConfigMap(
-            args.job.name,
-            metadata=manifest["metadata"],
-            data=manifest["data"],
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        return config_map(benchmark.config_map(args.job), pulumi.ResourceOptions(parent=self))
 
     def _job(self, args: BenchmarkArgs, commands: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
         manifest = benchmark.job(args.job)

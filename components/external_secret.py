@@ -1,13 +1,13 @@
 """External Secrets on the cluster, and the stores it reads."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from graphs.names import MANAGED_BY
+from components.charts import release_in_own_namespace
+from components.manifests import ready_resource
 from graphs.secrets import secret_store
 
 RELEASE = "external-secrets"
@@ -34,48 +34,21 @@ class ExternalSecrets(pulumi.ComponentResource):
         self, name: str, args: ExternalSecretsArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ExternalSecrets", name, None, opts)
-        needed = [self._release(args.chart)] if args.chart else []
+        needed = (
+            [release_in_own_namespace(RELEASE, args.chart, NAMESPACE, self, values=external_secrets_values())]
+            if args.chart
+            else []
+        )
         for namespace, region in args.stores:
             store = secret_store(namespace, region)
-            custom_resource(
+            ready_resource(
                 f"{store['metadata']['name']}-{namespace}",
                 store,
                 pulumi.ResourceOptions(parent=self, depends_on=needed),
             )
         self.register_outputs({})
 
-    def _release(self, chart: str) -> kubernetes.helm.v3.Release:
-        namespace = kubernetes.core.v1.Namespace(
-            NAMESPACE,
-            metadata={"name": NAMESPACE, "labels": dict(MANAGED_BY)},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        return kubernetes.helm.v3.Release(
-            RELEASE,
-            name=RELEASE,
-            chart=chart,
-            namespace=NAMESPACE,
-            values=external_secrets_values(),
-            timeout=10 * 60,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
-        )
-
 
 def external_secrets_values() -> dict[str, Any]:
     """Values of the release: its CRDs, and the service account that has access to the secrets."""
     return {"installCRDs": True, "serviceAccount": {"name": SERVICE_ACCOUNT}}
-
-
-def custom_resource(
-    name: str, manifest: Mapping[str, Any], opts: pulumi.ResourceOptions
-) -> kubernetes.apiextensions.CustomResource:
-    """A manifest as a resource that is there when its condition Ready is true."""
-    metadata = {**manifest["metadata"], "annotations": {"pulumi.com/waitFor": "condition=Ready"}}
-    return kubernetes.apiextensions.CustomResource(
-        name,
-        api_version=manifest["apiVersion"],
-        kind=manifest["kind"],
-        metadata=metadata,
-        spec=manifest["spec"],
-        opts=opts,
-    )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.external_secret import custom_resource
+from components.manifests import ready_resource
 from graphs import secrets
 from graphs.names import MANAGED_BY, TOKEN_KEY, TOKEN_SECRET
 
@@ -72,7 +72,7 @@ class HuggingFaceSecret(pulumi.ComponentResource):
             source=source,
             refresh_minutes=args.refresh_minutes,
         )
-        return custom_resource("hf-token", manifest, child).urn.apply(lambda _: TOKEN_SECRET)
+        return ready_resource("hf-token", manifest, child).urn.apply(lambda _: TOKEN_SECRET)
 
     @staticmethod
     def _existing(args: HuggingFaceSecretArgs, child: pulumi.ResourceOptions) -> kubernetes.core.v1.Secret:

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import config_map, custom_resource
 from graphs import local_copy
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
@@ -55,41 +56,21 @@ class InferenceGraph(pulumi.ComponentResource):
         if not files:
             return []
         name = engine_config_map(args.plan.name)
-        return [
-            kubernetes.core.v1.ConfigMap(
-                name,
-                metadata={"name": name, "namespace": args.namespace, "labels": dict(MANAGED_BY)},
-                data=files,
-                opts=child,
-            )
-        ]
+        metadata = {"name": name, "namespace": args.namespace, "labels": dict(MANAGED_BY)}
+        return [config_map({"metadata": metadata, "data": files}, child)]
 
     @staticmethod
     def _copy_script(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
         if not args.plan.copied_weights:
             return []
-        script = local_copy.script_config_map(args.plan, args.namespace)
-        return [
-            kubernetes.core.v1.ConfigMap(
-                script["metadata"]["name"], metadata=script["metadata"], data=script["data"], opts=child
-            )
-        ]
+        return [config_map(local_copy.script_config_map(args.plan, args.namespace), child)]
 
     @staticmethod
     def _compute_domain(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
         if not args.plan.needs_compute_domain:
             return []
         manifest = compute_domain(args.plan, args.namespace)
-        return [
-            kubernetes.apiextensions.CustomResource(
-                f"{args.plan.name}-compute-domain",
-                api_version=manifest["apiVersion"],
-                kind=manifest["kind"],
-                metadata=manifest["metadata"],
-                spec=manifest["spec"],
-                opts=child,
-            )
-        ]
+        return [custom_resource(f"{args.plan.name}-compute-domain", manifest, child)]
 
     def _graph(
         self, name: str, args: InferenceGraphArgs, needed: list[pulumi.Resource]
@@ -105,13 +86,10 @@ class InferenceGraph(pulumi.ComponentResource):
             "pulumi.com/waitFor": "condition=Ready",
             "pulumi.com/timeoutSeconds": str(READY_TIMEOUT_SECONDS),
         }
-        return kubernetes.apiextensions.CustomResource(
+        return custom_resource(
             name,
-            api_version=manifest["apiVersion"],
-            kind=manifest["kind"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(
+            manifest,
+            pulumi.ResourceOptions(
                 parent=self,
                 depends_on=needed,
                 # A successor needs the GPUs that its predecessor holds.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import custom_resource
 from graphs import ingress
 from graphs.names import MANAGED_BY
 
@@ -60,14 +61,8 @@ class Ingress(pulumi.ComponentResource):
         self, args: IngressArgs, keys: list[kubernetes.core.v1.Secret]
     ) -> kubernetes.apiextensions.CustomResource:
         manifest = ingress.security_policy(args.namespace, args.existing_secret or ingress.KEYS_SECRET)
-        return kubernetes.apiextensions.CustomResource(
-            f"{ingress.ROUTE}-keys",
-            api_version=manifest["apiVersion"],
-            kind=manifest["kind"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=keys),
-        )
+        opts = pulumi.ResourceOptions(parent=self, depends_on=keys)
+        return custom_resource(f"{ingress.ROUTE}-keys", manifest, opts)
 
     def _route(
         self, args: IngressArgs, policy: kubernetes.apiextensions.CustomResource
@@ -81,11 +76,5 @@ class Ingress(pulumi.ComponentResource):
             listener=args.listener,
             inference_extension=args.inference_extension,
         )
-        return kubernetes.apiextensions.CustomResource(
-            ingress.ROUTE,
-            api_version=manifest["apiVersion"],
-            kind=manifest["kind"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[policy]),
-        )
+        opts = pulumi.ResourceOptions(parent=self, depends_on=[policy])
+        return custom_resource(ingress.ROUTE, manifest, opts)

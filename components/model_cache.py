@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import config_map
 from graphs import model_cache
 from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
 from targets.plan import Weights
@@ -59,12 +60,8 @@ class ModelCache(pulumi.ComponentResource):
         )
 
     def _download(self, args: ModelCacheArgs) -> kubernetes.batch.v1.Job:
-        script = model_cache.script_config_map(args.namespace)
-        script_map = kubernetes.core.v1.ConfigMap(
-            DOWNLOAD_JOB,
-            metadata=script["metadata"],
-            data=script["data"],
-            opts=pulumi.ResourceOptions(parent=self),
+        script = config_map(
+            model_cache.script_config_map(args.namespace), pulumi.ResourceOptions(parent=self)
         )
         job = model_cache.download_job(
             args.namespace,
@@ -81,7 +78,7 @@ class ModelCache(pulumi.ComponentResource):
             spec=job["spec"],
             opts=pulumi.ResourceOptions(
                 parent=self,
-                depends_on=[self.claim, script_map],
+                depends_on=[self.claim, script],
                 custom_timeouts=pulumi.CustomTimeouts(create="3h", update="3h"),
             ),
         )

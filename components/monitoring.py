@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
+from components.charts import release_in_own_namespace
+from components.manifests import config_map, custom_resource
 from graphs.monitoring.stack_values import RELEASE
-from graphs.names import MANAGED_BY
 
-INSTALL_TIMEOUT_SECONDS = 15 * 60
+INSTALL_MINUTES = 15
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,25 +35,16 @@ class Monitoring(pulumi.ComponentResource):
     def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Monitoring", name, None, opts)
         if args.stack:
-            self._release(args.stack)
+            release_in_own_namespace(
+                RELEASE,
+                args.stack.chart,
+                args.stack.namespace,
+                self,
+                values=args.stack.values,
+                minutes=INSTALL_MINUTES,
+                max_history=5,
+            )
         self.register_outputs({})
-
-    def _release(self, stack: PrometheusStack) -> None:
-        namespace = kubernetes.core.v1.Namespace(
-            stack.namespace,
-            metadata={"name": stack.namespace, "labels": dict(MANAGED_BY)},
-            opts=pulumi.ResourceOptions(parent=self),
-        )
-        kubernetes.helm.v3.Release(
-            RELEASE,
-            name=RELEASE,
-            chart=stack.chart,
-            namespace=stack.namespace,
-            values=dict(stack.values),
-            timeout=INSTALL_TIMEOUT_SECONDS,
-            max_history=5,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[namespace]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,19 +62,6 @@ class Watch(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:Watch", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         for manifest in args.monitors:
-            kubernetes.apiextensions.CustomResource(
-                f"{manifest['kind']}-{manifest['metadata']['name']}".lower(),
-                api_version=manifest["apiVersion"],
-                kind=manifest["kind"],
-                metadata=manifest["metadata"],
-                spec=manifest["spec"],
-                opts=child,
-            )
-        dashboards = args.dashboards
-        kubernetes.core.v1.ConfigMap(
-            dashboards["metadata"]["name"],
-            metadata=dashboards["metadata"],
-            data=dashboards["data"],
-            opts=child,
-        )
+            custom_resource(f"{manifest['kind']}-{manifest['metadata']['name']}".lower(), manifest, child)
+        config_map(args.dashboards, child)
         self.register_outputs({})

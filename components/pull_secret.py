@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.external_secret import custom_resource
+from components.manifests import ready_resource
 from graphs import secrets
 from graphs.names import MANAGED_BY
 
@@ -34,7 +34,7 @@ class PullSecret(pulumi.ComponentResource):
                 manifest = secrets.pull_external_secret(
                     namespace, source=args.aws_secret, refresh_minutes=args.refresh_minutes
                 )
-                custom_resource(f"{secrets.PULL_SECRET}-{namespace}", manifest, child)
+                ready_resource(f"{secrets.PULL_SECRET}-{namespace}", manifest, child)
         self.register_outputs({"secretName": secrets.PULL_SECRET})
 
     @staticmethod

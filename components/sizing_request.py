@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
+from components.manifests import custom_resource
 from graphs.sizing import sizing_request
 from targets.plan import GraphPlan
 from targets.releases import Version
@@ -32,13 +32,6 @@ class SizingRequest(pulumi.ComponentResource):
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:SizingRequest", name, None, opts)
         manifest = sizing_request(args.sizing, args.plan, args.namespace, args.platform)
-        request = kubernetes.apiextensions.CustomResource(
-            name,
-            api_version=manifest["apiVersion"],
-            kind=manifest["kind"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        request = custom_resource(name, manifest, pulumi.ResourceOptions(parent=self))
         self.name = request.urn.apply(lambda _: manifest["metadata"]["name"])
         self.register_outputs({"name": self.name})

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import config_map
 from graphs import time_to_live
 from graphs.time_to_live import TimeToLiveSpec
 
@@ -27,9 +28,7 @@ class TimeToLive(pulumi.ComponentResource):
         script, account, role, binding, cron_job = time_to_live.objects(args.spec)
         child = pulumi.ResourceOptions(parent=self)
         made: list[pulumi.Resource] = [
-            kubernetes.core.v1.ConfigMap(
-                time_to_live.NAME, metadata=script["metadata"], data=script["data"], opts=child
-            ),
+            config_map(script, child),
             kubernetes.core.v1.ServiceAccount(time_to_live.NAME, metadata=account["metadata"], opts=child),
             *self._rights(role, binding),
         ]

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
+from components.manifests import config_map
 from graphs import verification
 from targets.plan import GraphPlan
 
@@ -30,12 +31,7 @@ class Verification(pulumi.ComponentResource):
 
     def _script(self, args: VerificationArgs) -> kubernetes.core.v1.ConfigMap:
         manifest = verification.script_config_map(args.plan, args.namespace)
-        return kubernetes.core.v1.ConfigMap(
-            manifest["metadata"]["name"],
-            metadata=manifest["metadata"],
-            data=manifest["data"],
-            opts=pulumi.ResourceOptions(parent=self),
-        )
+        return config_map(manifest, pulumi.ResourceOptions(parent=self))
 
     def _job(self, args: VerificationArgs, script: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
         manifest = verification.job(args.plan, args.namespace, timeout_seconds=args.timeout_seconds)
