@@ -8,9 +8,9 @@ import json
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from importlib.resources import files
 from typing import Any
 
+from graphs import pod_scripts
 from graphs.command import flags
 from graphs.names import (
     CACHE_CLAIM,
@@ -37,7 +37,6 @@ RESULTS_PATH = "/results"
 SCRIPT = "run_benchmark.py"
 PLAN = "plan.json"
 PLAN_ANNOTATION = f"{LABEL_PREFIX}/benchmark-plan"
-_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 _READER_SECONDS = 900
 
 PUBLISHED_GPUS = {"trtllm-disagg-8k": 6}
@@ -254,8 +253,7 @@ def config_map(spec: JobSpec) -> dict[str, Any]:
         limit_seconds=spec.limit_seconds,
         telemetry=spec.telemetry,
     )
-    script = files("graphs.scripts").joinpath(SCRIPT).read_text()
-    data = {SCRIPT: script, PLAN: json.dumps(plan, indent=1)}
+    data = {SCRIPT: pod_scripts.text(SCRIPT), PLAN: json.dumps(plan, indent=1)}
     return _object("v1", "ConfigMap", spec.name, spec, data=data)
 
 
@@ -267,9 +265,9 @@ def job(spec: JobSpec) -> dict[str, Any]:
     container = {
         "name": NAME,
         "image": spec.image,
-        "command": [AIPERF_PYTHON, f"{_SCRIPT_PATH}/{SCRIPT}", f"{_SCRIPT_PATH}/{PLAN}"],
+        "command": [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}", f"{pod_scripts.PATH}/{PLAN}"],
         "volumeMounts": [
-            {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+            {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
             {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True},
             {"name": "results", "mountPath": RESULTS_PATH},
         ],

@@ -36,6 +36,11 @@ class Command:
         return ["python3", "-m", self.module]
 
 
+def variables(env: Mapping[str, str]) -> list[dict[str, str]]:
+    """A container's `env`, in one order whatever the mapping's, so that a diff shows changes alone."""
+    return [{"name": name, "value": value} for name, value in sorted(env.items())]
+
+
 def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
     """Command-line words for (flag, value) pairs: None is left out, True is a bare flag, the rest `--flag value`."""
     words: list[str] = []

@@ -20,7 +20,7 @@ from graphs import (
     trtllm,
     vllm,
 )  # fmt: skip
-from graphs.command import Command
+from graphs.command import Command, variables
 from graphs.names import (
     CACHE_CLAIM,
     CACHE_PATH,
@@ -268,7 +268,7 @@ def _container(
         "name": name,
         "image": image,
         **({} if command is None else {"command": command.argv, "args": list(command.args)}),
-        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "env": variables(env),
         **({"volumeMounts": mounts} if mounts else {}),
         "securityContext": container_security(lock_memory=lock_memory),
         **probes,

@@ -1,17 +1,17 @@
 """The weights on the disks of a worker's node: an init container copies them there from the shared cache. Pure."""
 
 import json
-from importlib.resources import files
 from typing import Any
 
-from graphs.names import CACHE_CLAIM, CACHE_PATH, MANAGED_BY, VOCABULARY_PATH
+from graphs import pod_scripts
+from graphs.command import variables
+from graphs.names import CACHE_CLAIM, CACHE_PATH, VOCABULARY_PATH
 from graphs.security import container_security
 from targets.plan import GraphPlan
 
 _VOLUME = "local-models"
 _SHARED_PATH = "/opt/shared-models"
 _SCRIPT = "copy_weights.py"
-_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 
 
 def config_map_name(graph: str) -> str:
@@ -21,16 +21,7 @@ def config_map_name(graph: str) -> str:
 
 def script_config_map(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     """The script, so that the init container installs nothing."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": config_map_name(plan.name),
-            "namespace": namespace,
-            "labels": dict(MANAGED_BY),
-        },
-        "data": {_SCRIPT: files("graphs.scripts").joinpath(_SCRIPT).read_text()},
-    }
+    return pod_scripts.config_map(config_map_name(plan.name), namespace, _SCRIPT)
 
 
 def volumes(plan: GraphPlan) -> list[dict[str, Any]]:
@@ -64,12 +55,12 @@ def init_container(plan: GraphPlan) -> dict[str, Any]:
     return {
         "name": "copy-weights",
         "image": plan.image,
-        "command": ["python3", f"{_SCRIPT_PATH}/{_SCRIPT}"],
-        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
+        "env": variables(env),
         "volumeMounts": [
             {"name": CACHE_CLAIM, "mountPath": _SHARED_PATH, "readOnly": True},
             {"name": _VOLUME, "mountPath": CACHE_PATH},
-            {"name": "copy-weights", "mountPath": _SCRIPT_PATH, "readOnly": True},
+            {"name": "copy-weights", "mountPath": pod_scripts.PATH, "readOnly": True},
         ],
         "resources": {"requests": {"ephemeral-storage": _size(plan)}},
         "securityContext": container_security(),

@@ -3,9 +3,10 @@
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from importlib.resources import files
 from typing import Any
 
+from graphs import pod_scripts
+from graphs.command import variables
 from graphs.names import (
     CACHE_CLAIM,
     CACHE_PATH,
@@ -19,7 +20,6 @@ from graphs.security import USER, container_security, pod_security
 from targets.plan import Weights
 
 _SCRIPT = "download_model.py"
-_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 _TOKEN_PATH = "/var/run/secrets/hugging-face"
 
 
@@ -44,12 +44,7 @@ def claim(
 
 def script_config_map(namespace: str) -> dict[str, Any]:
     """The download script, so that the Job installs nothing."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": _metadata(DOWNLOAD_JOB, namespace),
-        "data": {_SCRIPT: files("graphs.scripts").joinpath(_SCRIPT).read_text()},
-    }
+    return pod_scripts.config_map(DOWNLOAD_JOB, namespace, _SCRIPT)
 
 
 def download_job(
@@ -73,7 +68,7 @@ def download_job(
     ]
     mounts: list[dict[str, Any]] = [
         {"name": CACHE_CLAIM, "mountPath": CACHE_PATH},
-        {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+        {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
     ]
     models = json.dumps([asdict(each) for each in weights], sort_keys=True)
     env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH}
@@ -84,8 +79,8 @@ def download_job(
     container = {
         "name": "download",
         "image": image,
-        "command": ["python3", f"{_SCRIPT_PATH}/{_SCRIPT}"],
-        "env": [{"name": name, "value": value} for name, value in sorted(env.items())],
+        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
+        "env": variables(env),
         "volumeMounts": mounts,
         "securityContext": container_security(),
         # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).

@@ -6,10 +6,11 @@ little and goes with `down`, or with `ops reap`.
 """
 
 from dataclasses import dataclass
-from importlib.resources import files
 from typing import Any
 
+from graphs import pod_scripts
 from graphs.benchmark import AIPERF_IMAGE, AIPERF_PYTHON
+from graphs.command import variables
 from graphs.names import MANAGED_BY
 from graphs.security import container_security, pod_security
 
@@ -17,7 +18,6 @@ NAME = "time-to-live"
 SCRIPT = "end_of_life.py"
 SCHEDULE = "*/5 * * * *"
 AWS_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
-_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 _MARK_PATH = "/var/run/time-to-live"
 _MARK = f"{_MARK_PATH}/over"
 _UNITS = {"h": 3600, "d": 86400}
@@ -69,9 +69,8 @@ def objects(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
     """Everything of it, in the order it is made: script, account, rights, CronJob."""
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME}
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}
-    script = files("graphs.scripts").joinpath(SCRIPT).read_text()
     return [
-        _object("v1", "ConfigMap", spec, data={SCRIPT: script}),
+        _object("v1", "ConfigMap", spec, data={SCRIPT: pod_scripts.text(SCRIPT)}),
         _object("v1", "ServiceAccount", spec),
         _object("rbac.authorization.k8s.io/v1", "Role", spec, rules=_rules()),
         _object("rbac.authorization.k8s.io/v1", "RoleBinding", spec, roleRef=role, subjects=[account]),
@@ -91,19 +90,18 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
     look = {
         "name": "end-graphs",
         "image": AIPERF_IMAGE,  # small, pinned, and has Python
-        "command": [AIPERF_PYTHON, f"{_SCRIPT_PATH}/{SCRIPT}"],
-        "env": [
-            {"name": name, "value": value}
-            for name, value in (
-                ("CRON_JOB", NAME),
-                ("GRAPH_API_VERSION", spec.graph_api_version),
-                ("MARK", _MARK),
-                ("NAMESPACE", spec.namespace),
-                ("SECONDS_TO_LIVE", str(spec.seconds)),
-            )
-        ],
+        "command": [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}"],
+        "env": variables(
+            {
+                "CRON_JOB": NAME,
+                "GRAPH_API_VERSION": spec.graph_api_version,
+                "MARK": _MARK,
+                "NAMESPACE": spec.namespace,
+                "SECONDS_TO_LIVE": str(spec.seconds),
+            }
+        ),
         "volumeMounts": [
-            {"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True},
+            {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
             {"name": "mark", "mountPath": _MARK_PATH},
         ],
         "securityContext": container_security(),
@@ -142,16 +140,15 @@ def _shrink(groups: NodeGroups) -> dict[str, Any]:
         "name": "shrink-gpu-pools",
         "image": AWS_IMAGE,
         "command": ["/bin/sh", "-ec", SHRINK],
-        "env": [
-            {"name": name, "value": value}
-            for name, value in (
-                ("AWS_REGION", groups.region),
-                ("CLUSTER", groups.cluster),
-                ("HOME", _MARK_PATH),
-                ("MARK", _MARK),
-                ("STACK", groups.stack),
-            )
-        ],
+        "env": variables(
+            {
+                "AWS_REGION": groups.region,
+                "CLUSTER": groups.cluster,
+                "HOME": _MARK_PATH,
+                "MARK": _MARK,
+                "STACK": groups.stack,
+            }
+        ),
         "volumeMounts": [{"name": "mark", "mountPath": _MARK_PATH}],
         "securityContext": container_security(),
         "resources": _little(),

@@ -2,9 +2,9 @@
 
 import hashlib
 import json
-from importlib.resources import files
 from typing import Any
 
+from graphs import pod_scripts
 from graphs.deployment import engine_files, graph_deployment
 from graphs.names import HTTP_PORT, LABEL_PREFIX, MANAGED_BY, frontend_service
 from graphs.placement import ARCH_LABEL
@@ -13,7 +13,6 @@ from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan
 
 _SCRIPT = "verification.py"
-_SCRIPT_PATH = "/opt/dynamo-gpt-oss"
 GRAPH_ANNOTATION = f"{LABEL_PREFIX}/graph"
 """On the Job's pods: a digest of the graph, so that a changed graph is verified anew."""
 
@@ -25,12 +24,7 @@ def job_name(graph: str) -> str:
 
 def script_config_map(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     """The verification script; it stands on Python's standard library alone."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": _metadata(plan, namespace),
-        "data": {_SCRIPT: files("graphs.scripts").joinpath(_SCRIPT).read_text()},
-    }
+    return pod_scripts.config_map(job_name(plan.name), namespace, _SCRIPT)
 
 
 def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, Any]:
@@ -44,13 +38,13 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
     container = {
         "name": "verify",
         "image": plan.image,
-        "command": ["python3", f"{_SCRIPT_PATH}/{_SCRIPT}"],
+        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
         "args": [*arguments, *(["--disaggregated"] if plan.target.disaggregated else [])],
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
         "securityContext": container_security(),
         # So that a failed update says which check failed, and what to do.
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "script", "mountPath": _SCRIPT_PATH, "readOnly": True}],
+        "volumeMounts": [{"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True}],
     }
     arch = {
         "matchExpressions": [{"key": ARCH_LABEL, "operator": "In", "values": list(plan.image_knobs.archs)}]
@@ -70,17 +64,13 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": _metadata(plan, namespace),
+        "metadata": {"name": job_name(plan.name), "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
             "backoffLimit": 0,
             "activeDeadlineSeconds": timeout_seconds + 120,
             "template": {"metadata": {"labels": dict(MANAGED_BY), "annotations": annotations}, "spec": pod},
         },
     }
-
-
-def _metadata(plan: GraphPlan, namespace: str) -> dict[str, Any]:
-    return {"name": job_name(plan.name), "namespace": namespace, "labels": dict(MANAGED_BY)}
 
 
 def _digest(plan: GraphPlan, namespace: str) -> str:
