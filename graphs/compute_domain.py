@@ -23,13 +23,12 @@ def compute_domain(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     0 lets the domain follow its pods (driver 25.8.0 and later): how many nodes several workers share is the
     scheduler's choice.
     """
-    (nodes,) = {w.nodes for w in plan.workers} if not plan.target.disaggregated else {0}
     return {
         "apiVersion": "resource.nvidia.com/v1beta1",
         "kind": "ComputeDomain",
         "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
-            "numNodes": nodes,
+            "numNodes": 0 if plan.target.disaggregated else plan.workers[0].nodes,
             "channel": {"resourceClaimTemplate": {"name": claim_template(plan.name)}},
         },
     }

@@ -44,11 +44,11 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
     }
     if plan.target.disaggregated:
         workers = {"labelSelector": {"matchLabels": {WORKERS_LABEL: plan.name}}}
-        near = _HOST if plan.transport == "node" else _ZONE
+        near = _HOST if plan.on_one_node else _ZONE
         affinity["podAffinity"] = {
             "requiredDuringSchedulingIgnoredDuringExecution": [{**workers, "topologyKey": near}]
         }
-        if plan.transport == "efa":
+        if plan.uses_efa:
             affinity["podAntiAffinity"] = _preferred({**workers, "topologyKey": _HOST})
         if plan.fills_a_node:
             others = [

@@ -48,7 +48,7 @@ def build(settings: Settings) -> dict[str, Any]:
     platform = services.platform(
         settings, plans, [*monitoring, *platform_needs, *inference_extension], cluster
     )
-    end = _time_to_live(settings, eks, platform, cluster)
+    end = _time_to_live(settings, plan, eks, platform, cluster)
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     deployed = [each for each in plans if each.pool.runs]
@@ -198,7 +198,7 @@ def _model_cache(
 
 
 def _time_to_live(
-    settings: Settings, eks: "Eks | None", platform: DynamoPlatform, cluster: Cluster
+    settings: Settings, plan: GraphPlan, eks: "Eks | None", platform: DynamoPlatform, cluster: Cluster
 ) -> list[pulumi.Resource]:
     """What ends the stack; GPU nodes wait for it, so that a deployment that is broken off ends too."""
     if settings.tags.ttl is None:
@@ -222,7 +222,7 @@ def _time_to_live(
                 seconds=seconds(settings.tags.ttl),
                 graph_api_version=graph_api_version(settings.platform_version()),
                 node_groups=groups,
-                pull_secret=settings.plan().image_knobs.pull_secret,
+                pull_secret=plan.image_knobs.pull_secret,
             )
         ),
         pulumi.ResourceOptions(

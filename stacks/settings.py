@@ -3,7 +3,7 @@
 import difflib
 import json
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
@@ -200,11 +200,12 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     """Settings from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
     try:
         settings = Settings.model_validate(values)
-        settings.sizing_question(settings.plan())
-        _check_benchmark(settings)
+        plans = settings.plans()
+        settings.sizing_question(plans[0])
+        _check_benchmark(settings, plans[0])
         _check_capacity(settings)
-        _check_cpu_nodes(settings)
-        _check_services(settings)
+        _check_cpu_nodes(settings, plans)
+        _check_services(settings, plans)
     except ValidationError as invalid:
         raise ConfigError("\n".join(_sentences(invalid))) from None
     except Refusal as refusal:
@@ -222,7 +223,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
     return settings
 
 
-def _check_services(settings: Settings) -> None:
+def _check_services(settings: Settings, plans: Sequence[GraphPlan]) -> None:
     """Raise Refusal for what the stack's cluster cannot give to cache, platform or secrets."""
     on_aws, cache = isinstance(settings.cluster, AwsCluster), settings.cache
     problems = []
@@ -236,7 +237,7 @@ def _check_services(settings: Settings) -> None:
             f"platform.namespace: {settings.platform.namespace!r} is the graphs' namespace; the platform needs one of "
             "its own, which goes with it"
         )
-    problems += _autoscaling_sources(settings)
+    problems += _autoscaling_sources(settings, plans)
     from_aws = settings.hugging_face.aws_secret is not None or settings.ngc.aws_secret is not None
     if from_aws and settings.external_secrets.install and not on_aws:
         problems.append(
@@ -247,10 +248,10 @@ def _check_services(settings: Settings) -> None:
         raise Refusal("\n".join(problems))
 
 
-def _autoscaling_sources(settings: Settings) -> Iterator[str]:
+def _autoscaling_sources(settings: Settings, plans: Sequence[GraphPlan]) -> Iterator[str]:
     """Where the autoscaler's figures are to come from and do not."""
     kind, monitoring = settings.autoscaling.kind, settings.monitoring
-    prometheus = settings.platform_plan(settings.plans()).prometheus
+    prometheus = settings.platform_plan(plans).prometheus
     if kind is Autoscaler.KEDA and (
         prometheus is None or not monitoring.pod_monitors or monitoring.kind == "none"
     ):
@@ -265,9 +266,8 @@ def _autoscaling_sources(settings: Settings) -> Iterator[str]:
         )
 
 
-def _check_benchmark(settings: Settings) -> None:
+def _check_benchmark(settings: Settings, plan: GraphPlan) -> None:
     """Raise Refusal for a load that is not there, or that is to be run and that the graph cannot take."""
-    plan = settings.plan()
     load = settings.benchmark.load(plan.target, plan.gpus)
     if settings.benchmark.run:
         check_shape(plan, load)
@@ -294,7 +294,7 @@ def _check_capacity(settings: Settings) -> None:
             )
 
 
-def _check_cpu_nodes(settings: Settings) -> None:
+def _check_cpu_nodes(settings: Settings, plans: Sequence[GraphPlan]) -> None:
     """Raise Refusal for graphs whose frontend and verification the stack's CPU nodes cannot run."""
     if not isinstance(settings.cluster, NewEksCluster):
         return
@@ -302,7 +302,7 @@ def _check_cpu_nodes(settings: Settings) -> None:
     problems = [
         f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {arch}, the architecture of the "
         "main pool and so of the CPU nodes, which frontends run on"
-        for plan in settings.plans()
+        for plan in plans
         if arch.value not in plan.image_knobs.archs
     ]
     if problems:

@@ -247,7 +247,7 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
             f"{plan.pool.key}.nodes"
         )
-    if plan.transport != "node" or not plan.target.disaggregated:
+    if not plan.on_one_node:
         return
     for planned in plan.workers:
         if planned.nodes > 1 and planned.gpus:
@@ -274,7 +274,7 @@ def _packs(plans: Iterable[GraphPlan]) -> bool:
     pieces: list[int] = []
     for plan in plans:
         pool = plan.pool
-        if plan.transport == "node" and plan.target.disaggregated:
+        if plan.on_one_node:
             pieces.append(pool.instance.gpus if plan.fills_a_node else plan.gpus)
             continue
         for planned in plan.workers:

@@ -153,13 +153,17 @@ class GraphPlan:
         return replace(self, workers=tuple(planned.at_most for planned in self.workers))
 
     @property
+    def on_one_node(self) -> bool:
+        """Whether its workers are kept together on one node, to hand KV cache over there."""
+        return self.transport == "node" and self.target.disaggregated
+
+    @property
     def fills_a_node(self) -> bool:
         """Whether its workers, kept on one node, take more than half of it: two such graphs can never share one.
 
         Half of each on a node would leave both waiting for ever for the rest of it.
         """
-        kept = self.transport == "node" and self.target.disaggregated
-        return kept and self.at_most.gpus * 2 > self.pool.instance.gpus
+        return self.on_one_node and self.at_most.gpus * 2 > self.pool.instance.gpus
 
     @property
     def uses_efa(self) -> bool:
