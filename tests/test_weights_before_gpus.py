@@ -21,6 +21,7 @@ from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings, from_text
 from targets.plan import Pool
+from tests.dependencies import before
 
 PROJECT = Path(__file__).resolve().parents[1]
 BUYS = {"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group", "aws:ec2/instance:Instance"}
@@ -89,19 +90,6 @@ def each_pool(pools: list[tuple[str, StackPool]]) -> pytest.MarkDecorator:
 
 def by_urn(stack: str) -> dict[str, Resource]:
     return {resource.urn: resource for resource in evaluation_of(stack).resources}
-
-
-def before(resource: Resource, resources: Mapping[str, Resource]) -> set[str]:
-    """URNs of everything that is complete before the resource is made."""
-    done: set[str] = set()
-    todo = [*resource.dependencies, resource.parent]
-    while todo:
-        urn = todo.pop()
-        if urn in done or urn not in resources:
-            continue
-        done.add(urn)
-        todo += [*resources[urn].dependencies, resources[urn].parent]
-    return done
 
 
 def gpu_purchases(resources: Mapping[str, Resource]) -> list[Resource]:

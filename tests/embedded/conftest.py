@@ -1,15 +1,18 @@
 """One embedded cluster for the whole test session, beside the developer's own."""
 
+import copy
 import json
 import os
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from embedded import cluster as embedded_cluster
+from embedded import crds
 from embedded.processes import locked
 
 
@@ -49,6 +52,24 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
             if count(-1) == 0:
                 embedded_cluster.stop(print, state)
+
+
+@pytest.fixture(scope="session")
+def pod_spec(cluster: Cluster) -> dict[str, Any]:
+    """The cluster's own PodSpec, as a structural schema."""
+    document = json.loads(cluster.kubectl("get", "--raw=/openapi/v3/api/v1"))
+    return crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
+
+
+def serve_graphs(cluster: Cluster, version: crds.Version, pod_spec: dict[str, Any], group: str) -> None:
+    """Serve one version of the DynamoGraphDeployment in an API group of a test's own."""
+    definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec))
+    definition["spec"]["group"] = group
+    definition["metadata"]["name"] = f"dynamographdeployments.{group}"
+    cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
+    # Names first: a definition has no conditions before, and kubectl fails on none.
+    for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
+        cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=30s")
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The definitions that the operator stand-in serves, on a real API server and apart from the running operator."""
 
-import copy
 import json
 from collections.abc import Iterator
 from typing import Any, get_args
@@ -9,7 +8,7 @@ import pytest
 
 from embedded import crds
 from embedded.cluster import ClusterError
-from tests.embedded.conftest import Cluster
+from tests.embedded.conftest import Cluster, serve_graphs
 from tests.embedded.example_graphs import Graph, alpha, beta, changed
 
 SCHEMAS = {
@@ -52,24 +51,12 @@ def test_references_become_closed_schemas() -> None:
 
 
 @pytest.fixture(scope="module")
-def pod_spec(cluster: Cluster) -> dict[str, Any]:
-    document = json.loads(cluster.kubectl("get", "--raw=/openapi/v3/api/v1"))
-    return crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
-
-
-@pytest.fixture(scope="module")
 def groups(cluster: Cluster, pod_spec: dict[str, Any], worker_id: str) -> Iterator[dict[str, str]]:
     """Both versions side by side, each in an API group of this test run; by version."""
     found = {}
     for version in get_args(crds.Version):
-        definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec))
-        group = found[version] = f"{worker_id}.{version}.test"
-        definition["spec"]["group"] = group
-        definition["metadata"]["name"] = f"dynamographdeployments.{group}"
-        cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
-        # Names first: a definition has no conditions before, and kubectl fails on none.
-        for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
-            cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=30s")
+        found[version] = f"{worker_id}.{version}.test"
+        serve_graphs(cluster, version, pod_spec, found[version])
     yield found
     for group in found.values():
         cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")

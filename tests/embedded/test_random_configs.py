@@ -1,6 +1,5 @@
 """Random configs: each is refused with a message that names a key, or is a graph that the API server accepts."""
 
-import copy
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -17,7 +16,7 @@ from stacks.settings import PROJECT, ConfigError, Settings, parse
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.releases import LATEST_PATCH
-from tests.embedded.conftest import Cluster
+from tests.embedded.conftest import Cluster, serve_graphs
 
 KEYS = "|".join(str(field.alias) for field in Settings.model_fields.values())
 NAMES_A_KEY = re.compile(rf"{PROJECT}:({KEYS})[\w.\[\]]*: .+")
@@ -104,20 +103,13 @@ STACK = st.fixed_dictionaries(
 
 
 @pytest.fixture(scope="module")
-def served(cluster: Cluster, worker_id: str) -> Iterator[dict[str, str]]:
+def served(cluster: Cluster, pod_spec: dict[str, Any], worker_id: str) -> Iterator[dict[str, str]]:
     """API group by version: the operator stand-in's own, and for the version it does not serve one of this test."""
-    document = json.loads(cluster.kubectl("get", "--raw=/openapi/v3/api/v1"))
-    pod_spec = crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
     running = json.loads(cluster.kubectl("get", "crd", "dynamographdeployments.nvidia.com", "--output=json"))
     groups = {version["name"]: "nvidia.com" for version in running["spec"]["versions"]}
     for version in set(get_args(crds.Version)) - groups.keys():
-        definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec))
-        group = groups[version] = f"{worker_id}.random.test"
-        definition["spec"]["group"] = group
-        definition["metadata"]["name"] = f"dynamographdeployments.{group}"
-        cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
-        for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
-            cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=30s")
+        groups[version] = f"{worker_id}.random.test"
+        serve_graphs(cluster, version, pod_spec, groups[version])
     yield groups
     for group in set(groups.values()) - {"nvidia.com"}:
         cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")

@@ -9,6 +9,7 @@ import pytest
 from graphs.names import RETAINED
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile
+from tests.dependencies import before
 
 PROJECT = Path(__file__).resolve().parents[2]
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
@@ -41,14 +42,7 @@ def one(evaluation: Evaluation, kind: str, name: str) -> Resource:
 def comes_after(evaluation: Evaluation, later: Resource, earlier: Resource) -> bool:
     """Whether the later one, or a component around it, waits for the earlier one."""
     by_urn = {resource.urn: resource for resource in evaluation.resources}
-    todo, seen = [later.urn], set()
-    while todo:
-        urn = todo.pop()
-        if urn in seen or urn not in by_urn:
-            continue
-        seen.add(urn)
-        todo += [*by_urn[urn].dependencies, by_urn[urn].parent]
-    return earlier.urn in seen
+    return earlier.urn in before(later, by_urn)
 
 
 def test_the_platform_is_installed_in_a_namespace_of_its_own_before_the_graph() -> None:
