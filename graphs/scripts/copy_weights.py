@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -50,9 +50,9 @@ def snapshot(folder: Path, commit: str) -> list[Path]:
     return [path for path in sorted((folder / "snapshots" / commit).rglob("*")) if path.is_file()]
 
 
-def copy_file(source: Path, target: Path, progress: Progress) -> None:
-    """Copy one file, under another name until it is whole. Raises SystemExit if it is not what it was."""
-    size, partial = source.stat().st_size, target.with_name(f"{target.name}.partial")
+def copy_file(source: Path, target: Path, size: int, progress: Progress) -> None:
+    """Copy one file, under another name until it is whole. Raises SystemExit if it does not have its size (bytes)."""
+    partial = target.with_name(f"{target.name}.partial")
     buffer = memoryview(bytearray(CHUNK))
     target.parent.mkdir(parents=True, exist_ok=True)
     with source.open("rb", buffering=0) as reader, partial.open("wb") as writer:
@@ -67,19 +67,28 @@ def copy_file(source: Path, target: Path, progress: Progress) -> None:
     partial.replace(target)
 
 
-def is_whole(source: Path, copy: Path) -> bool:
+def measure(files: Iterable[Path]) -> dict[Path, int]:
+    """Files and their sizes, in bytes."""
+    return {path: path.stat().st_size for path in files}
+
+
+def is_whole(copy: Path, size: int) -> bool:
     """Whether the file was copied before."""
-    return copy.is_file() and copy.stat().st_size == source.stat().st_size
+    return copy.is_file() and copy.stat().st_size == size
 
 
-def copy_files(shared: Path, home: Path, files: Iterable[Path]) -> Progress:
-    """Copy the files that are not whole yet, largest first. Raises OSError, or SystemExit for a full disk."""
-    copies = {path: home / path.relative_to(shared) for path in files}
-    sizes = {path: path.stat().st_size for path, copy in copies.items() if not is_whole(path, copy)}
-    progress, pool = Progress(sum(sizes.values())), ThreadPoolExecutor(STREAMS)
+def copy_files(shared: Path, home: Path, sizes: Mapping[Path, int]) -> Progress:
+    """Copy the files that are not whole yet, largest first.
+
+    sizes: what each must have in the end, in bytes, however it changes meanwhile.
+    Raises OSError, or SystemExit for a full disk or a file of another size.
+    """
+    copies = {path: home / path.relative_to(shared) for path in sizes}
+    missing = [path for path, size in sizes.items() if not is_whole(copies[path], size)]
+    progress, pool = Progress(sum(sizes[path] for path in missing)), ThreadPoolExecutor(STREAMS)
     running = {
-        pool.submit(copy_file, path, copies[path], progress)
-        for path in sorted(sizes, key=sizes.__getitem__, reverse=True)
+        pool.submit(copy_file, path, copies[path], sizes[path], progress)
+        for path in sorted(missing, key=sizes.__getitem__, reverse=True)
     }
     try:
         while running:
@@ -123,15 +132,16 @@ def fill(shared: Path, home: Path, model: str, revision: str) -> None:
     ref = folder / "refs" / revision
     refs = [ref] if ref.is_file() else []
     commit = ref.read_text().strip() if refs else revision
-    paths = snapshot(folder, commit)
-    found, stated = sum(path.stat().st_size for path in paths), int((shared / marker).read_text())
+    sizes = measure(snapshot(folder, commit))
+    found, stated = sum(sizes.values()), int((shared / marker).read_text())
     if found < stated:
         sys.exit(
             f"{model}@{revision} has {found} bytes in the shared cache, but {shared / marker} says {stated}"
         )
     # A file that several names lead to is copied once.
-    progress = copy_files(shared, home, dict.fromkeys([*refs, *(path.resolve() for path in paths)]))
-    link_files(shared, home, paths)
+    files = measure(refs) | {path.resolve(): size for path, size in sizes.items()}
+    progress = copy_files(shared, home, files)
+    link_files(shared, home, sizes)
     (home / marker).write_text(f"{stated}\n")
     say(f"complete: {model}@{revision} in {home}, {progress}")
 
@@ -145,7 +155,7 @@ def main() -> None:
     try:
         for each in json.loads(os.environ["MODELS"]):
             fill(shared, home, **each)
-        copy_files(shared, home, vocabulary.glob("*.tiktoken"))
+        copy_files(shared, home, measure(vocabulary.glob("*.tiktoken")))
     except OSError as error:
         sys.exit(f"the copy failed: {error}")
 
