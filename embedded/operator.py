@@ -14,6 +14,7 @@ import os
 from collections import defaultdict
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -68,15 +69,21 @@ class Api:
     async def request(
         self, method: str, path: str, body: object = None, kind: str = "json", **more: str
     ) -> Any:
-        """The answer's JSON, or None for what does not exist (404). more: headers. Raises ApiError."""
+        """The answer's JSON, or None for what does not exist (404). more: headers. Raises ApiError.
+
+        Asks again while the server says that it is not ready to answer (429), as it does of a kind that is new.
+        """
         headers = {"Content-Type": f"application/{kind}", **more}
-        async with self._session.request(method, path, json=body, headers=headers) as response:
-            if response.status == 404:
-                return None
-            answer = await response.json()
-        if response.status >= 400:
-            raise ApiError(answer["message"])
-        return answer
+        while True:
+            async with self._session.request(method, path, json=body, headers=headers) as response:
+                if response.status == HTTPStatus.NOT_FOUND:
+                    return None
+                answer = await response.json()
+            if response.status < HTTPStatus.BAD_REQUEST:
+                return answer
+            if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+                raise ApiError(answer["message"])
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def apply(self, wanted: Object, **headers: str) -> Any:
         """Creates or updates an object by server-side apply; the stand-in's fields win."""
