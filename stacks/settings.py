@@ -8,6 +8,7 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
+from pydantic.fields import FieldInfo
 
 from graphs.benchmark import check_shape
 from graphs.secrets import PULL_SECRET
@@ -327,12 +328,12 @@ def _sentences(invalid: ValidationError) -> Iterator[str]:
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
-                known = _known_keys(path[:-1])
+                known = list(_fields(path[:-1]))
                 near = difflib.get_close_matches(path[-1], known, n=1)
                 hint = f" (did you mean {near[0]}?)" if near else ""
                 yield f"{key}: unknown key, given {given}{hint}; known keys: {', '.join(known)}"
             case "missing":
-                yield f"{key}: missing; {_description(path)}"
+                yield f"{key}: missing; {_wanted(path)}"
             case "union_tag_not_found":
                 yield f"{key}.kind: missing; choose one of {', '.join(CLUSTER_KINDS)}"
             case "union_tag_invalid":
@@ -368,18 +369,19 @@ def _shown(path: list[str], given: Any) -> str:
     return repr(given)
 
 
-def _known_keys(path: list[str]) -> list[str]:
-    if path[:1] == ["cluster"] and len(path) > 1:
-        return _aliases(CLUSTER_KINDS[path[1]], path[2:])
-    return _aliases(Settings, path)
+def _fields(path: list[str]) -> dict[str, FieldInfo]:
+    """The keys below a path, as they are written."""
+    is_in_cluster = path[:1] == ["cluster"] and len(path) > 1
+    model, rest = (CLUSTER_KINDS[path[1]], path[2:]) if is_in_cluster else (Settings, path)
+    fields = _by_alias(model)
+    for part in rest:
+        if part in fields and (below := _model_in(fields[part].annotation)):
+            fields = _by_alias(below)
+    return fields
 
 
-def _aliases(model: Any, path: list[str]) -> list[str]:
-    for part in path:
-        by_alias = {field.alias: field for field in model.model_fields.values()}
-        if part in by_alias:
-            model = _model_in(by_alias[part].annotation) or model
-    return [field.alias or name for name, field in model.model_fields.items()]
+def _by_alias(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
@@ -388,7 +390,10 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 
 
-def _description(path: list[str]) -> str:
+def _wanted(path: list[str]) -> str:
+    """What to write for a key that must be there."""
     if path == ["target"]:
         return f"choose one of {', '.join(TARGETS)}"
-    return "it has no default"
+    if path == ["cluster"]:
+        return f"write its kind below it, one of {', '.join(CLUSTER_KINDS)}"
+    return f"it has no default: {(_fields(path[:-1])[path[-1]].description or '').removesuffix('.')}"

@@ -65,6 +65,7 @@ class ExistingVpc(Strict):
     """A VPC that is there, with a way out for its private subnets."""
 
     vpc_id: Annotated[str, StringConstraints(pattern=r"^vpc-[0-9a-f]{8,17}$")]
+    """Id of the VPC."""
     private_subnets: Mapping[Zone, SubnetId] = Field(min_length=2)
     """One private subnet for each zone."""
 

@@ -205,7 +205,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         B200, {"cluster": {"kind": "gke"}},
         "cluster.kind: 'gke' is not allowed; choose one of existing, eks, existing-eks, stack",
     ),
-    (B200, {"cluster": {"kind": "eks"}}, "cluster.region: missing; it has no default"),
+    (B200, {"cluster": {"kind": "eks"}}, "cluster.region: missing; it has no default: AWS region"),
     (
         B200, {"cluster": EKS | {"version": "1.32"}},
         "cluster.version: '1.32': the oldest that works is 1.33",

@@ -94,7 +94,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "further graph without a name": (
         {"graphs": [{"target": "trtllm-disagg-8k"}]},
-        "graphs[0].name: missing; it has no default",
+        "graphs[0].name: missing; it has no default: Name of the DynamoGraphDeployment",
     ),
     "further graph of an unknown target": (
         {"graphs": [{"name": "a", "target": "x"}]},
@@ -175,10 +175,20 @@ def test_every_problem_gets_a_line_of_its_own() -> None:
     ]
 
 
-def test_a_missing_target_lists_the_choices() -> None:
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cluster": {"kind": "existing"}}, f"target: missing; choose one of {TARGET_NAMES}"),
+        (
+            {"target": "trtllm-disagg-b200"},
+            "cluster: missing; write its kind below it, one of existing, eks, existing-eks, stack",
+        ),
+    ],
+)
+def test_a_missing_key_lists_the_choices(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as refusal:
-        parse({"cluster": {"kind": "existing"}}, set())
-    assert str(refusal.value) == f"{PROJECT}:target: missing; choose one of {TARGET_NAMES}"
+        parse(given, set())
+    assert str(refusal.value) == f"{PROJECT}:{message}"
 
 
 def test_a_refused_section_never_shows_the_token() -> None:
