@@ -267,9 +267,9 @@ def test_a_stuck_finalizer_is_named_and_not_cleared(state: Path) -> None:
     target = ("configmap", "gpt-oss-disagg-llm-config", "--namespace=dynamo", "--type=merge")
     cluster.kubectl("patch", *target, f"--patch={hold}", state=state)
     with pytest.raises(OpsError) as error:
-        deploy.down(dev(), lambda _: None, timeout=2, state=state)
+        deploy.down(dev(), lambda _: None, timeout=10, state=state)
     assert str(error.value) == (
-        "configmap/gpt-oss-disagg-llm-config is not gone after 2 s: configmap/gpt-oss-disagg-llm-config "
+        "configmap/gpt-oss-disagg-llm-config is not gone after 10 s: configmap/gpt-oss-disagg-llm-config "
         "(finalizers example.com/hold) is still there; no finalizer was cleared: see what its controller waits for, "
         "then run down again"
     )
