@@ -69,7 +69,7 @@ def serve_graphs(cluster: Cluster, version: crds.Version, pod_spec: dict[str, An
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
     # Names first: a definition has no conditions before, and kubectl fails on none.
     for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
-        cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=30s")
+        cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=90s")
 
 
 @pytest.fixture

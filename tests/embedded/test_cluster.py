@@ -187,7 +187,7 @@ def test_the_nodes_are_ready_with_their_devices(cluster: Cluster) -> None:
         ["gb200-1", "4", "arm64"],
         ["h100-0", "8", "amd64"],
     ]
-    cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=30s")
+    cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=90s")
 
 
 def pod(name: str, gpus: int, **annotations: str) -> dict[str, Any]:
@@ -234,9 +234,9 @@ def test_pods_run_where_there_are_gpus_and_wait_where_there_are_none_left(
     )
     reason = "-o=jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}"
     assert "1 Insufficient nvidia.com/gpu" in cluster.kubectl("get", "-n", namespace, "pod", "ninth", reason)
-    cluster.kubectl("delete", "-n", namespace, "pod", "eight", "--timeout=30s")
+    cluster.kubectl("delete", "-n", namespace, "pod", "eight", "--timeout=90s")
     cluster.kubectl("wait", "-n", namespace, "pod/ninth", "--for=condition=Ready", "--timeout=60s")
-    cluster.kubectl("delete", "-n", namespace, "pod", "ninth", "--timeout=30s")
+    cluster.kubectl("delete", "-n", namespace, "pod", "ninth", "--timeout=90s")
 
 
 def job(name: str, **annotations: str) -> dict[str, Any]:
