@@ -9,10 +9,11 @@ import sys
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import psutil
 import yaml
@@ -113,10 +114,7 @@ class EmbeddedSite(_Deployed):
             ready_seconds=_READY_SECONDS,
             limit_seconds=60 * said.limit_minutes,
         )
-        with tempfile.TemporaryDirectory() as home:
-            path = Path(home) / benchmark.PLAN
-            path.write_text(json.dumps(plan))
-            run_script(python, path, Path(home), self._report)
+        run_script(python, plan, self._report)
 
     def _url(self) -> str:
         return dataplane.endpoint(self._state, self._stack.namespace, self._plan.name, _READY_SECONDS)
@@ -248,21 +246,25 @@ def unpack(archive: bytes, folder: Path) -> None:
         files.extractall(folder, filter="data")
 
 
-def run_script(python: Path, plan: Path, home: Path, report: Report) -> None:
+def run_script(python: Path, plan: Mapping[str, Any], report: Report) -> None:
     """Run the Job's script on this machine, reporting its lines; it ends with this process, however that ends.
 
-    python: the interpreter that has AIPerf. Raises BenchmarkError with the script's last words.
+    python: the interpreter that has AIPerf; plan: see benchmark.run_plan. Raises BenchmarkError with the script's
+    last words.
     """
-    script = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
-    environment = {
-        "PATH": os.environ.get("PATH", os.defpath),
-        "HOME": str(home),
-        # AIPerf writes all prompts there, and leaves them or at least their folder behind.
-        "AIPERF_DATASET_MMAP_BASE_PATH": str(home),
-    }
+    # AIPerf leaves folders in its home and among temporary files. Its sockets are below too: the path has to be short.
+    with tempfile.TemporaryDirectory() as home:
+        path = Path(home) / benchmark.PLAN
+        path.write_text(json.dumps(plan))
+        _follow(
+            [str(python), str(PROJECT / "graphs" / "scripts" / benchmark.SCRIPT), str(path)], home, report
+        )
+
+
+def _follow(script: Sequence[str], home: str, report: Report) -> None:
     process = subprocess.Popen(
-        [str(python), str(script), str(plan), "--end-with-stdin"],
-        env=environment,
+        [*script, "--end-with-stdin"],
+        env={"PATH": os.environ.get("PATH", os.defpath), "HOME": home, "TMPDIR": home},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -1,6 +1,9 @@
 """Fixtures that tests of several folders share."""
 
 import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -20,3 +23,10 @@ def progress(pytestconfig: pytest.Config) -> Report:
             print(line, file=sys.stderr, flush=True)
 
     return report
+
+
+@pytest.fixture
+def short_path() -> Iterator[Path]:
+    """A folder for what has sockets in it, whose paths Linux limits to 107 bytes; pytest's own are long."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield Path(folder)

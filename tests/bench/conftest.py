@@ -1,6 +1,5 @@
 """AIPerf in its own environment, and a run that it measured on a live graph; each once for the whole session."""
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +39,6 @@ def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPa
     """A run of two points, measured by AIPerf as the Job measures."""
     folder = tmp_path_factory.mktemp("run") / "measured"
     (folder / RAW).mkdir(parents=True)
-    home = tmp_path_factory.mktemp("home")
     plan = benchmark.run_plan(
         runs.POINTS,
         url=live_url,
@@ -49,7 +47,6 @@ def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPa
         ready_seconds=60,
         limit_seconds=300,
     )
-    (home / benchmark.PLAN).write_text(json.dumps(plan))
-    benchmark_sites.run_script(aiperf_python, home / benchmark.PLAN, home, print)
+    benchmark_sites.run_script(aiperf_python, plan, print)
     replace(runs.described(), ended=measure.now()).write(folder)
     return load_results(folder)

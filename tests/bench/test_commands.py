@@ -17,7 +17,7 @@ def parsed(python: Path, commands: list[list[str]], home: Path) -> list[dict[str
     done = subprocess.run(
         [str(python), str(PARSE)],
         input=json.dumps([words[1:] for words in commands]),
-        env={"HOME": str(home), "PATH": ""},
+        env={"HOME": str(home), "TMPDIR": str(home), "PATH": ""},
         capture_output=True,
         text=True,
         check=True,

@@ -1,5 +1,6 @@
 """Whole benchmark sessions on an embedded cluster of their own: real control plane, Dynamo and AIPerf."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -57,13 +58,16 @@ def test_a_session_leaves_a_report_and_nothing_else(state: Path, tmp_path: Path)
     assert list(lease.leases()) == []
 
 
-def test_after_kill_9_aiperf_ends_by_itself_and_reap_does_the_rest(state: Path, tmp_path: Path) -> None:
+def test_after_kill_9_aiperf_ends_by_itself_and_reap_does_the_rest(
+    state: Path, tmp_path: Path, short_path: Path
+) -> None:
     out, said = tmp_path / "run", tmp_path / "said.txt"
     arguments = [str(state), str(out), str(lease.LEASES)]
     with said.open("w") as log:
         driver = subprocess.Popen(
             [sys.executable, "-m", "tests.embedded.bench_session", *arguments],
             cwd=PROJECT,
+            env={**os.environ, "TMPDIR": str(short_path)},
             stdout=log,
             stderr=log,
         )

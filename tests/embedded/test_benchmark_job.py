@@ -86,7 +86,7 @@ def script(plan: dict[str, Any], folder: Path, python: Path) -> subprocess.Compl
     path = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
     return subprocess.run(
         [str(python), str(path), str(folder / "plan.json")],
-        env={"HOME": str(folder), "PATH": ""},
+        env={"HOME": str(folder), "TMPDIR": str(folder), "PATH": ""},
         capture_output=True,
         text=True,
         check=False,

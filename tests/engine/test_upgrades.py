@@ -4,6 +4,7 @@ Simulated: the aws plugin echoes what it is asked for (echo_provider.py).
 """
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pulumi
 import pulumi_aws as aws
@@ -45,12 +46,12 @@ def node_group(stack: automation.Stack) -> tuple[str, float]:
     return inputs["launchTemplate"]["version"], inputs["scalingConfig"]["desiredSize"]
 
 
-def test_a_template_change_waits_until_the_pool_has_no_nodes(engine: Engine) -> None:
+def test_a_template_change_waits_until_the_pool_has_no_nodes(engine: Engine, tmp_path: Path) -> None:
     stack = automation.create_or_select_stack(
         "upgrades",
         project_name="pools",
         program=lambda: None,
-        opts=automation.LocalWorkspaceOptions(env_vars=engine.environment),
+        opts=automation.LocalWorkspaceOptions(work_dir=str(tmp_path), env_vars=engine.environment),
     )
 
     def up(*, running: bool, tags: Mapping[str, str]) -> tuple[str, float]:
