@@ -385,7 +385,7 @@ def _by_alias(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if get_origin(annotation) in (Union, types.UnionType, Annotated, list, tuple):
+    if get_origin(annotation) in (Union, types.UnionType, Annotated, list, tuple, Mapping):
         return next((found for arg in get_args(annotation) if (found := _model_in(arg))), None)
     return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
 

@@ -96,6 +96,15 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         {"graphs": [{"target": "trtllm-disagg-8k"}]},
         "graphs[0].name: missing; it has no default: Name of the DynamoGraphDeployment",
     ),
+    "a shape of the benchmark without its prompts' length": (
+        {"benchmark": {"shapes": {"long": {"osl": 1, "concurrency": 1}}}},
+        "benchmark.shapes.long.isl: missing; it has no default: Tokens of each prompt",
+    ),
+    "an unknown key of a shape": (
+        {"benchmark": {"shapes": {"long": {"isl": 1, "ols": 1, "osl": 1, "concurrency": 1}}}},
+        "benchmark.shapes.long.ols: unknown key, given 1 (did you mean osl?); known keys: isl, osl, concurrency, "
+        "requests, warmup, datasetEntries, seed",
+    ),
     "further graph of an unknown target": (
         {"graphs": [{"name": "a", "target": "x"}]},
         f"graphs[0].target: 'x': no such target; choose one of {TARGET_NAMES}",
