@@ -11,7 +11,7 @@ from targets.strict import Strict
 
 ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]
 """A Kubernetes object name (DNS-1123 label)."""
-PoolName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=40)]
+PoolName = Annotated[ObjectName, StringConstraints(max_length=40)]
 """A GPU pool's name. AWS takes 64 characters for its nodes' role, `gpu-nodes-<name>-node-` and seven more."""
 MAIN_POOL = "main"
 """Name of the pool that the main graph runs on."""
