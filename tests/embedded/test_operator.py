@@ -5,7 +5,7 @@ A cluster of its own: these tests use all of a node's GPUs, kill the operator an
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from embedded import processes
 from embedded.cluster import ClusterError
 from embedded.crds import Version
 from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
+from tests.waiting import eventually
 
 NAME = "gpt-oss-disagg"
 DECODE = f"{NAME}-0-trtllmdecodeworker-0"
@@ -30,14 +31,6 @@ DECODE_GPUS = {
 def claim(name: str) -> dict[str, Any]:
     spec = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "100Gi"}}}
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
-
-
-def eventually(holds: Callable[[], Any]) -> None:
-    """Waits up to 90 s until something is true."""
-    deadline = time.monotonic() + 90
-    while not holds():
-        assert time.monotonic() < deadline, "not within 90 s"
-        time.sleep(0.1)
 
 
 @dataclass(frozen=True)

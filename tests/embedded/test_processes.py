@@ -6,8 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -16,6 +15,7 @@ import pytest
 from embedded import processes
 from embedded.paths import PROJECT
 from embedded.processes import Daemon
+from tests.waiting import eventually
 
 SLEEP = "import time; time.sleep(600)"
 
@@ -34,13 +34,6 @@ def pid_of(state: Path) -> int:
     process = processes.find(state, "sleeper")
     assert process
     return process.pid
-
-
-def eventually(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 90
-    while not condition():
-        assert time.monotonic() < deadline, "did not happen in 90 s"
-        time.sleep(0.02)
 
 
 def test_is_started_once_in_a_session_of_its_own(state: Path) -> None:

@@ -2,10 +2,9 @@
 
 import json
 import subprocess
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.plan import Pool, resolve
 from tests.live import MODEL, DataPlane, worker
+from tests.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("live-engine")
 PAIR = Graph("dynamo", "gpt-oss-pair", "uid", "round-robin", (worker("agg", 1), worker("agg", 2)))
@@ -65,18 +65,11 @@ def running(folder: Path) -> Iterator[str]:
     process = subprocess.Popen(argv, env=environment(folder, installed))
     try:
         url = f"http://127.0.0.1:{port}"
-        _await(lambda: call(url + READY)[0] == 200)
+        eventually(lambda: call(url + READY)[0] == 200, seconds=60)
         yield url
     finally:
         process.terminate()
         process.wait(30)
-
-
-def _await(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 60
-    while not happened():
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
 
 
 @pytest.fixture
@@ -84,7 +77,7 @@ def sidecar(plane: DataPlane) -> Iterator[str]:
     """URL of a frontend beside the workers of a graph of two."""
     plane.serve(PAIR)
     with running(Path(dataplane.endpoints(plane.state)[PAIR.key]["logs"])) as url:
-        _await(lambda: bool(call(f"{url}/v1/models")[1]["data"]))
+        eventually(lambda: call(f"{url}/v1/models")[1]["data"], seconds=60)
         yield url
 
 
