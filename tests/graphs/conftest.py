@@ -14,9 +14,8 @@ from embedded.processes import Report
 SOURCE = build.Program(
     PROJECT / "tests" / "promtool",
     "github.com/prometheus/prometheus/cmd/promtool",
-    tags=(
-        "remove_all_sd",
-    ),  # without the clouds' service discoveries, a third of its packages and most of the work
+    # Without the clouds' service discoveries: a third of its packages and most of the work.
+    tags=("remove_all_sd",),
 )
 Promtool = Callable[..., str]
 """Runs promtool with these words in the test's folder, and gives what it printed."""
