@@ -172,9 +172,8 @@ def watch(
     if said.kind == "none" or not plans:
         return
     cost = hourly(settings)
-    sidecars = any(plan.inference_extension for plan in plans)
     monitors = [
-        *(pod_monitors(namespace, said.labels, sidecars=sidecars) if said.pod_monitors else []),
+        *(pod_monitors(plans, namespace, said.labels) if said.pod_monitors else []),
         dcgm_service_monitor(namespace, said.labels),
         prometheus_rule(plans, namespace, said.objectives(settings.tags.ttl), said.labels),
     ]

@@ -44,10 +44,9 @@ def prometheus_rule(
 def _graph_rules(plan: GraphPlan, namespace: str, objectives: Objectives) -> Iterator[dict[str, Any]]:
     all_of_it = queries.of_graph(namespace, plan.name)
     for role in (queries.FRONTEND_ROLE, *(planned.role.value for planned in plan.workers)):
-        up = f"up{queries.of_graph(namespace, plan.name, role)} == 1"
         yield _rule(
             "DynamoRoleMissing",
-            f"absent({up})",
+            f"absent({queries.answering(namespace, plan.name, role)})",
             "5m",
             (
                 f"{plan.name} has no {role}",

@@ -106,7 +106,9 @@ def _graph(plan: GraphPlan, namespace: str) -> dashboard.Dashboard:
     transferred = queries.transferred_bytes(plan)
     workers = [
         _panel(
-            "Workers up", "short", *((queries.workers_up(namespace, plan.name, role), role) for role in roles)
+            "Workers up",
+            "short",
+            *((f"count({queries.answering(namespace, plan.name, role)})", role) for role in roles),
         ),
         _panel(
             "Requests at workers",

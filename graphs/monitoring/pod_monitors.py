@@ -1,20 +1,24 @@
-"""Scrape targets for the Prometheus operator: frontends, workers, their NIXL exporters, and DCGM. Pure.
+"""Scrape targets for the Prometheus operator: frontends, workers, NIXL exporters, and DCGM. Pure.
 
 The platform's chart makes PodMonitors of its own where the Prometheus operator was there first. They carry neither our
 labels nor `graph` and `role`; the Prometheus that we install selects ours alone, so nothing is counted twice.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from graphs.monitoring import queries
 from graphs.monitoring.queries import GRAPH_LABEL as GRAPH
 from graphs.monitoring.queries import ROLE_LABEL as ROLE
 from graphs.names import MANAGED_BY
 from graphs.placement import COMPONENT_TYPE_LABEL, GRAPH_LABEL
+from targets.checks import component_name
+from targets.plan import GraphPlan
 
 API_VERSION = "monitoring.coreos.com/v1"
+COMPONENT_LABEL = "nvidia.com/dynamo-component"
 SUB_COMPONENT_TYPE_LABEL = "nvidia.com/dynamo-sub-component-type"
-"""Says prefill or decode in graphs of v1alpha1, whose component type is `worker` for both."""
+"""Says prefill or decode in graphs of v1alpha1, whose component type is `worker` for both before the operator 1.2."""
 SIDECAR_ROLE = "frontend-sidecar"
 """A role of their own: one that answers says nothing about the worker beside it, nor about the graph's frontend."""
 DYNAMO_NAMESPACE_LABEL = "nvidia.com/dynamo-namespace"
@@ -22,22 +26,40 @@ _INTERVAL = "15s"
 
 
 def pod_monitors(
-    namespace: str, labels: Mapping[str, str], *, sidecars: bool = False
+    plans: Sequence[GraphPlan], namespace: str, labels: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """PodMonitors for every graph of the namespace. labels: what the Prometheus selects monitors by.
+    """PodMonitors for the graphs of the namespace. labels: what the Prometheus selects monitors by.
 
-    sidecars: whether a graph has frontends beside its workers, which count the requests that a Gateway sends there.
+    Frontends beside workers are scraped too, because they count the requests that a Gateway sends there.
     """
-    workers = ("worker", "prefill", "decode")
+    workers = _of_types("worker", "prefill", "decode")
+    frontends = _pod_monitor(
+        "dynamo-frontends", namespace, labels, [_of_types("frontend")], queries.FRONTEND_PORT
+    )
     beside = _pod_monitor(
-        "dynamo-frontend-sidecars", namespace, labels, workers, ("http",), role=SIDECAR_ROLE
+        "dynamo-frontend-sidecars", namespace, labels, [workers], queries.FRONTEND_PORT, role=SIDECAR_ROLE
     )
     return [
-        _pod_monitor("dynamo-frontends", namespace, labels, ("frontend",), ("http",)),
-        # A worker names its NIXL port only with telemetry on; a port that no pod has scrapes nothing.
-        _pod_monitor("dynamo-workers", namespace, labels, workers, ("system", "nixl")),
-        *([beside] if sidecars else []),
+        frontends,
+        _pod_monitor("dynamo-workers", namespace, labels, [workers], queries.WORKER_PORT),
+        *_nixl_agents(plans, namespace, labels),
+        *([beside] if any(plan.inference_extension for plan in plans) else []),
     ]
+
+
+def _nixl_agents(
+    plans: Sequence[GraphPlan], namespace: str, labels: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Of workers with telemetry alone: all name the port, and where nobody listens the target is always down."""
+    for plan in plans:
+        speaking = [
+            component_name(plan.target.engine, planned)
+            for planned in plan.workers
+            if queries.has_telemetry(plan, planned)
+        ]
+        if speaking:
+            selected = [_in(GRAPH_LABEL, plan.name), _in(COMPONENT_LABEL, *speaking)]
+            yield _pod_monitor(f"dynamo-nixl-{plan.name}", namespace, labels, selected, queries.NIXL_PORT)
 
 
 def dcgm_service_monitor(namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
@@ -58,25 +80,27 @@ def _pod_monitor(
     name: str,
     namespace: str,
     labels: Mapping[str, str],
-    types: tuple[str, ...],
-    ports: tuple[str, ...],
+    selected: Sequence[Mapping[str, Any]],
+    port: str,
     *,
     role: str | None = None,
 ) -> dict[str, Any]:
-    """role: what the pods' role is called, where their labels do not say it."""
-    selected = {"key": COMPONENT_TYPE_LABEL, "operator": "In", "values": list(types)}
+    """selected: what pods' labels must be. role: what the pods' role is called, where their labels do not say it."""
+    endpoint = {"port": port, "path": "/metrics", "interval": _INTERVAL, "relabelings": _relabelings(role)}
     return {
         "apiVersion": API_VERSION,
         "kind": "PodMonitor",
         "metadata": _metadata(name, namespace, labels),
-        "spec": {
-            "selector": {"matchExpressions": [selected]},
-            "podMetricsEndpoints": [
-                {"port": port, "path": "/metrics", "interval": _INTERVAL, "relabelings": _relabelings(role)}
-                for port in ports
-            ],
-        },
+        "spec": {"selector": {"matchExpressions": list(selected)}, "podMetricsEndpoints": [endpoint]},
     }
+
+
+def _of_types(*types: str) -> dict[str, Any]:
+    return _in(COMPONENT_TYPE_LABEL, *types)
+
+
+def _in(label: str, *values: str) -> dict[str, Any]:
+    return {"key": label, "operator": "In", "values": list(values)}
 
 
 def _relabelings(role: str | None) -> list[dict[str, Any]]:

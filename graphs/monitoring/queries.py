@@ -6,12 +6,14 @@ guide, dcgm-exporter's default counters. A family of Dynamo's appears only after
 
 from graphs.deployment import worker_command
 from targets.catalogue import Engine, Role
-from targets.plan import GraphPlan
+from targets.plan import GraphPlan, WorkerPlan
 from targets.releases import Version
 
 NAMESPACE_LABEL, GRAPH_LABEL, ROLE_LABEL = "namespace", "graph", "role"
 """Labels of every series: `graph` and `role` come from pod labels, by the relabelings of our PodMonitors."""
 FRONTEND_ROLE = "frontend"
+FRONTEND_PORT, WORKER_PORT, NIXL_PORT = "http", "system", "nixl"
+"""Names of pods' ports, and `endpoint` of the series that are read there. The operator names NIXL's on every worker."""
 ENGINE_METRICS_SINCE = Version(1, 0)
 """First release whose workers publish their engine's transfer metrics."""
 
@@ -49,9 +51,17 @@ def rate(counter: str, matchers: str, window: str = "5m", by: str | None = None)
     return f"sum{grouped} (rate({counter}{matchers}[{window}]))"
 
 
-def workers_up(namespace: str, graph: str, role: str) -> str:
-    """Workers of a role whose metrics can be read."""
-    return f"count(up{of_graph(namespace, graph, role)} == 1)"
+def answering(namespace: str, graph: str, role: str) -> str:
+    """One series a pod of the role that answers at its own port: that of its NIXL agent says nothing about it."""
+    port = FRONTEND_PORT if role == FRONTEND_ROLE else WORKER_PORT
+    endpoint = f'endpoint="{port}"'
+    return f"up{of_graph(namespace, graph, role, endpoint)} == 1"
+
+
+def has_telemetry(plan: GraphPlan, planned: WorkerPlan) -> bool:
+    """Whether NIXL's exporter listens in the role's pods: the operator switches it off where nothing is said."""
+    said = {**worker_command(plan, planned).env, **planned.worker.env, **planned.env}
+    return said.get("NIXL_TELEMETRY_ENABLE") == "y"
 
 
 def transferred_bytes(plan: GraphPlan) -> str | None:
@@ -62,11 +72,14 @@ def transferred_bytes(plan: GraphPlan) -> str | None:
     """
     if not plan.target.disaggregated or plan.version < ENGINE_METRICS_SINCE:
         return None
-    command = worker_command(plan, next(planned for planned in plan.workers if planned.role is Role.PREFILL))
+    prefill = next(planned for planned in plan.workers if planned.role is Role.PREFILL)
     if plan.target.engine is Engine.VLLM:
         return "vllm:nixl_bytes_transferred_sum"
-    if plan.target.engine is Engine.SGLANG and command.env.get("NIXL_TELEMETRY_ENABLE") == "y":
+    if plan.target.engine is Engine.SGLANG and has_telemetry(plan, prefill):
         return "agent_tx_bytes_total"
-    if plan.target.engine is Engine.TRTLLM and "--publish-events-and-metrics" in command.args:
+    if (
+        plan.target.engine is Engine.TRTLLM
+        and "--publish-events-and-metrics" in worker_command(plan, prefill).args
+    ):
         return "trtllm_kv_transfer_bytes_sum"
     return None

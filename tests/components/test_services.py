@@ -340,7 +340,7 @@ def test_prometheus_is_a_pinned_file_in_a_namespace_of_its_own() -> None:
 
 
 def test_what_is_watched_is_written_as_it_is_rendered() -> None:
-    monitors, dashboards = pod_monitors("dynamo", {}), config_map("dynamo", {"a.json": "{}\n"})
+    monitors, dashboards = pod_monitors([], "dynamo", {}), config_map("dynamo", {"a.json": "{}\n"})
 
     def program() -> None:
         Watch("watch", WatchArgs(monitors=monitors, dashboards=dashboards))

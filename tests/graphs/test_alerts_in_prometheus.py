@@ -7,18 +7,30 @@ import pytest
 import yaml
 
 from graphs.monitoring.alerts import prometheus_rule
+from graphs.monitoring.dashboards import dashboards
 from tests.graphs.conftest import Promtool
-from tests.graphs.test_monitoring import OBJECTIVES, PLANS, plan_of
+from tests.graphs.test_monitoring import OBJECTIVES, PLANS, panels, plan_of
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
-UP = {f'up{{{GRAPH}, role="{role}"}}': "1x30" for role in ("frontend", "prefill", "decode")}
+PORTS = {"frontend": "http", "prefill": "system", "decode": "system"}
+
+
+def up(role: str, port: str) -> str:
+    return f'up{{{GRAPH}, role="{role}", endpoint="{port}"}}'
+
+
+UP = {up(role, port): "1x30" for role, port in PORTS.items()}
+NIXL_UP = {up(role, "nixl"): "1x30" for role in ("prefill", "decode")}
 REQUESTS = f"dynamo_frontend_requests_total{{{GRAPH}}}"
 KV_BYTES = f'vllm:nixl_bytes_transferred_sum{{{GRAPH}, role="prefill"}}'
 TTFT = "dynamo_frontend_time_to_first_token_seconds_bucket"
 BORN = 'kube_namespace_created{namespace="dynamo"}'
 
 FIRING: dict[str, tuple[str, Mapping[str, str], bool]] = {
-    "a role is gone": ("DynamoRoleMissing", UP | {f'up{{{GRAPH}, role="decode"}}': "1x5 0x25"}, True),
+    "a role is gone": ("DynamoRoleMissing", UP | {up("decode", "system"): "1x5 0x25"}, True),
+    "a role is gone whose NIXL agent still answers": (
+        "DynamoRoleMissing", UP | NIXL_UP | {up("decode", "system"): "1x5 0x25"}, True,
+    ),
     "a role never came": ("DynamoRoleMissing", {k: v for k, v in UP.items() if "prefill" not in k}, True),
     "every role is up": ("DynamoRoleMissing", UP, False),
     "first tokens are late": (
@@ -56,6 +68,27 @@ FIRING: dict[str, tuple[str, Mapping[str, str], bool]] = {
 """Series by the minute from minute 0 (the time of promtool's clock), and whether the alert fires at minute 30."""
 
 
+def play(
+    promtool: Promtool, folder: Path, series: Mapping[str, str], expression: str, value: float | None
+) -> None:
+    """Whether the expression has this value at minute 30, or none."""
+    case = {
+        "interval": "1m",
+        "input_series": [{"series": name, "values": values} for name, values in series.items()],
+        "promql_expr_test": [
+            {
+                "expr": expression,
+                "eval_time": "30m",
+                "exp_samples": [] if value is None else [{"labels": "{}", "value": value}],
+            }
+        ],
+    }
+    (folder / "test.yaml").write_text(
+        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [case]})
+    )
+    promtool("test", "rules", "test.yaml")
+
+
 def write_rules(folder: Path, index: int) -> int:
     spec = prometheus_rule([PLANS[index]], "dynamo", OBJECTIVES, {})["spec"]
     (folder / "rules.yaml").write_text(yaml.safe_dump(spec))
@@ -75,18 +108,15 @@ def test_alerts_fire_when_they_should(
     spec = prometheus_rule([plan_of("vllm-disagg-h100")], "dynamo", OBJECTIVES, {})["spec"]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
     firing = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'
-    case = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": values} for name, values in series.items()],
-        "promql_expr_test": [
-            {
-                "expr": f"{firing} > 0",
-                "eval_time": "30m",
-                "exp_samples": [{"labels": "{}", "value": 1}] if fires else [],
-            }
-        ],
-    }
-    (tmp_path / "test.yaml").write_text(
-        yaml.safe_dump({"rule_files": ["rules.yaml"], "evaluation_interval": "1m", "tests": [case]})
-    )
-    promtool("test", "rules", "test.yaml")
+    play(promtool, tmp_path, series, f"{firing} > 0", 1 if fires else None)
+
+
+def test_a_worker_counts_once_whatever_else_of_it_is_scraped(promtool: Promtool, tmp_path: Path) -> None:
+    write_rules(tmp_path, 0)
+    plan = plan_of("vllm-disagg-h100")
+    (text,) = (each for name, each in dashboards([plan], "dynamo", None).items() if name.startswith("graph-"))
+    (panel,) = (one for one in panels(text) if one["title"] == "Workers up")
+    counted = {target["legendFormat"]: target["expr"] for target in panel["targets"]}
+    assert counted.keys() == {"prefill", "decode"}
+    for expression in counted.values():
+        play(promtool, tmp_path, UP | NIXL_UP, expression, 1)

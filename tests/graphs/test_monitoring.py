@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +43,14 @@ def plan_of(target: str, **graph: Any) -> GraphPlan:
     return Settings.model_validate({"target": target, "cluster": {"kind": "existing"}, "graph": graph}).plan()
 
 
-def efa(target: str, version: str) -> GraphPlan:
+def efa(target: str, version: str, **graph: Any) -> GraphPlan:
     """The target with its workers apart, on more nodes than it needs."""
     return Settings.model_validate(
         {
             "target": target,
             "cluster": {"kind": "existing"},
             "pool": {"nodes": 2},
-            "graph": {"transport": "efa", "dynamoVersion": version},
+            "graph": {"transport": "efa", "dynamoVersion": version, **graph},
         }
     ).plan()
 
@@ -242,13 +243,13 @@ def test_grafana_has_no_password_to_know() -> None:
 
 def test_our_prometheus_selects_our_pod_monitors() -> None:
     selector = stack_values(15, "gp3", "50Gi")["prometheus"]["prometheusSpec"]["podMonitorSelector"]
-    for manifest in pod_monitors("dynamo", {}):
+    for manifest in pod_monitors(PLANS, "dynamo", {}):
         assert selector["matchLabels"].items() <= manifest["metadata"]["labels"].items()
 
 
 def test_monitors_and_rules_carry_the_labels_that_a_prometheus_selects() -> None:
     manifests = [
-        *pod_monitors("dynamo", LABELS),
+        *pod_monitors(PLANS, "dynamo", LABELS),
         dcgm_service_monitor("dynamo", LABELS),
         prometheus_rule([plan_of("vllm-disagg-h100")], "dynamo", OBJECTIVES, LABELS),
     ]
@@ -256,28 +257,56 @@ def test_monitors_and_rules_carry_the_labels_that_a_prometheus_selects() -> None
         assert manifest["metadata"]["labels"] == MANAGED_BY | LABELS
 
 
+def endpoints(manifests: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    return {one["metadata"]["name"]: one["spec"]["podMetricsEndpoints"] for one in manifests}
+
+
 def test_a_role_is_the_sub_component_where_there_is_one() -> None:
     """Relabelings run in order and the last that matches wins."""
-    (_, workers) = pod_monitors("dynamo", {})
-    for endpoint in workers["spec"]["podMetricsEndpoints"]:
+    for name, (endpoint,) in endpoints(pod_monitors(PLANS, "dynamo", {})).items():
         roles = [r["sourceLabels"][0] for r in endpoint["relabelings"] if r["targetLabel"] == "role"]
         assert roles == [
             "__meta_kubernetes_pod_label_nvidia_com_dynamo_component_type",
             "__meta_kubernetes_pod_label_nvidia_com_dynamo_sub_component_type",
+        ], name
+
+
+def test_frontends_and_workers_are_scraped() -> None:
+    monitors = pod_monitors([plan_of("sglang-disagg-h100")], "dynamo", {})
+    assert {name: [e["port"] for e in found] for name, found in endpoints(monitors).items()} == {
+        "dynamo-frontends": ["http"],
+        "dynamo-workers": ["system"],
+    }
+    workers = monitors[1]["spec"]["selector"]["matchExpressions"]
+    assert workers[0]["values"] == ["worker", "prefill", "decode"]
+
+
+def test_nixl_is_scraped_of_workers_with_telemetry_alone() -> None:
+    """The operator names its port on every worker; where nothing listens the target would always be down."""
+    silent, speaking = plan_of("vllm-disagg-h100"), efa("vllm-disagg-h100", LATEST_PATCH["1.4"])
+    half = plan_of("vllm-disagg-h100", prefill={"env": {"NIXL_TELEMETRY_ENABLE": "y"}})
+    off = efa("vllm-disagg-h100", LATEST_PATCH["1.4"], decode={"env": {"NIXL_TELEMETRY_ENABLE": "n"}})
+
+    def agents(plan: GraphPlan) -> list[tuple[str, list[str]]]:
+        return [
+            (one["metadata"]["name"], expression["values"])
+            for one in pod_monitors([plan], "dynamo", {})
+            if [e["port"] for e in one["spec"]["podMetricsEndpoints"]] == ["nixl"]
+            for expression in one["spec"]["selector"]["matchExpressions"]
+            if expression["key"] == "nvidia.com/dynamo-component"
         ]
 
-
-def test_frontends_workers_and_nixl_are_scraped() -> None:
-    frontends, workers = pod_monitors("dynamo", {})
-    assert [e["port"] for e in frontends["spec"]["podMetricsEndpoints"]] == ["http"]
-    assert [e["port"] for e in workers["spec"]["podMetricsEndpoints"]] == ["system", "nixl"]
-    assert workers["spec"]["selector"]["matchExpressions"][0]["values"] == ["worker", "prefill", "decode"]
+    assert agents(silent) == []
+    assert agents(speaking) == [("dynamo-nixl-gpt-oss-disagg", ["VllmPrefillWorker", "VllmDecodeWorker"])]
+    assert agents(half) == agents(off) == [("dynamo-nixl-gpt-oss-disagg", ["VllmPrefillWorker"])]
 
 
 def test_frontends_beside_workers_are_scraped_under_a_role_of_their_own() -> None:
     """Else a frontend that answers would stand for the worker, or the graph's frontend, that does not."""
-    (*usual, sidecars) = pod_monitors("dynamo", LABELS, sidecars=True)
-    assert usual == pod_monitors("dynamo", LABELS)
+    plan = plan_of("vllm-disagg-h100")
+    usual = pod_monitors([plan], "dynamo", LABELS)
+    (*others, sidecars) = pod_monitors([replace(plan, inference_extension=True)], "dynamo", LABELS)
+    assert others == usual
     (endpoint,) = sidecars["spec"]["podMetricsEndpoints"]
     assert endpoint["port"] == "http"
     roles = [r for r in endpoint["relabelings"] if r["targetLabel"] == "role"]
