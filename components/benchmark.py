@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import config_map
+from components.manifests import config_map, job
 from graphs import benchmark
 from graphs.benchmark import JobSpec
 
@@ -46,11 +46,9 @@ class Benchmark(pulumi.ComponentResource):
     def _job(self, args: BenchmarkArgs, commands: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
         manifest = benchmark.job(args.job)
         seconds = manifest["spec"]["activeDeadlineSeconds"] + 300
-        return kubernetes.batch.v1.Job(
-            args.job.name,
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(
+        return job(
+            manifest,
+            pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[self.claim, commands],
                 custom_timeouts=pulumi.CustomTimeouts(create=f"{seconds}s", update=f"{seconds}s"),

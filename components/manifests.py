@@ -34,3 +34,13 @@ def config_map(manifest: Mapping[str, Any], opts: pulumi.ResourceOptions) -> kub
     return kubernetes.core.v1.ConfigMap(
         manifest["metadata"]["name"], metadata=manifest["metadata"], data=manifest["data"], opts=opts
     )
+
+
+def job(manifest: Mapping[str, Any], opts: pulumi.ResourceOptions) -> kubernetes.batch.v1.Job:
+    """A Job, called in the stack as it is in the cluster, there once it is complete.
+
+    One that is not complete when the next update begins, because it failed or that update was broken off, is deleted
+    and made anew: the provider reads the Job's live status for it. Otherwise it would wait for the failed one again.
+    """
+    metadata = {**manifest["metadata"], "annotations": {"pulumi.com/replaceUnready": "true"}}
+    return kubernetes.batch.v1.Job(metadata["name"], metadata=metadata, spec=manifest["spec"], opts=opts)

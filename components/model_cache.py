@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import config_map
+from components.manifests import config_map, job
 from graphs import model_cache
 from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
 from targets.plan import Weights
@@ -63,7 +63,7 @@ class ModelCache(pulumi.ComponentResource):
         script = config_map(
             model_cache.script_config_map(args.namespace), pulumi.ResourceOptions(parent=self)
         )
-        job = model_cache.download_job(
+        manifest = model_cache.download_job(
             args.namespace,
             weights=args.weights,
             image=args.image,
@@ -72,11 +72,9 @@ class ModelCache(pulumi.ComponentResource):
             pull_secret=args.pull_secret,
             own_root=args.volume is not None,
         )
-        return kubernetes.batch.v1.Job(
-            DOWNLOAD_JOB,
-            metadata=job["metadata"],
-            spec=job["spec"],
-            opts=pulumi.ResourceOptions(
+        return job(
+            manifest,
+            pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[self.claim, script],
                 custom_timeouts=pulumi.CustomTimeouts(create="3h", update="3h"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import config_map
+from components.manifests import config_map, job
 from graphs import verification
 from targets.plan import GraphPlan
 
@@ -36,11 +36,9 @@ class Verification(pulumi.ComponentResource):
     def _job(self, args: VerificationArgs, script: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
         manifest = verification.job(args.plan, args.namespace, timeout_seconds=args.timeout_seconds)
         seconds = f"{args.timeout_seconds + 300}s"
-        return kubernetes.batch.v1.Job(
-            manifest["metadata"]["name"],
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(
+        return job(
+            manifest,
+            pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[script],
                 custom_timeouts=pulumi.CustomTimeouts(create=seconds, update=seconds),

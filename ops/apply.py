@@ -164,10 +164,17 @@ def _live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _apply(kubectl: Kubectl, obj: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    if before is not None and obj["kind"] == "Job" and _would_replace(kubectl, obj):
+    if before is not None and obj["kind"] == "Job" and (_is_unready(before) or _would_replace(kubectl, obj)):
         kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
     applied: dict[str, Any] = json.loads(_server_side(kubectl, [obj], _MANAGER, "--output=json"))
     return applied
+
+
+def _is_unready(job: Mapping[str, Any]) -> bool:
+    """Whether a Job that asks to be made anew until it completes has not; Pulumi's provider does the same."""
+    asked = job["metadata"].get("annotations", {}).get("pulumi.com/replaceUnready") == "true"
+    conditions = job.get("status", {}).get("conditions", [])
+    return asked and not any(one["type"] == "Complete" and one["status"] == "True" for one in conditions)
 
 
 def _would_replace(kubectl: Kubectl, job: Mapping[str, Any]) -> bool:

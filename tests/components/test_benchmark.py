@@ -107,3 +107,10 @@ def test_a_graph_without_gpus_has_no_load_per_gpu() -> None:
         ConfigError, match=r"benchmark\.perGpu: the graph of target mocker-disagg-cpu has no GPUs"
     ):
         parse({"target": "mocker-disagg-cpu", **ON_CLUSTER, "benchmark": {"perGpu": True}}, set())
+
+
+def test_every_job_that_did_not_complete_is_made_anew() -> None:
+    """A failed one would fail each further update."""
+    jobs = [r for r in evaluated(**ON_CLUSTER, benchmark={"run": True}).resources if r.type.endswith(":Job")]
+    assert {job.name for job in jobs} == {"benchmark", "model-download", "gpt-oss-disagg-verify"}
+    assert {job.inputs["metadata"]["annotations"]["pulumi.com/replaceUnready"] for job in jobs} == {"true"}
