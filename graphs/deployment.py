@@ -16,6 +16,7 @@ from graphs import (
     mocker,
     planner,
     probes,
+    rolling,
     sglang,
     trtllm,
     vllm,
@@ -117,7 +118,12 @@ def _frontend(plan: GraphPlan) -> Component:
         name="Frontend",
         kind="frontend",
         replicas=plan.knobs.frontend.replicas,
-        pod=_pod(plan, affinity=frontend_affinity(plan), volumes=[_cache_volume()]),
+        pod=_pod(
+            plan,
+            affinity=frontend_affinity(plan),
+            volumes=[_cache_volume()],
+            terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
+        ),
         container=_container(
             plan.image,
             command,
@@ -162,7 +168,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 
 def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     command, worker = worker_command(plan, planned), planned.worker
-    copied, annotations = bool(plan.copied_weights), {}
+    copied, annotations = bool(plan.copied_weights), rolling.annotations(plan, planned)
     volumes = [_cache_volume(), *(local_copy.volumes(plan) if copied else [])]
     mounts = [local_copy.mount() if copied else _cache_mount()]
     if command.files:
@@ -189,6 +195,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             plan,
             affinity=worker_affinity(plan),
             volumes=volumes,
+            terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
             **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
             **({"tolerations": [gpu_toleration()]} if worker.gpus else {}),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),

@@ -2,6 +2,7 @@
 
 from graphs.command import Command, flags
 from graphs.names import HTTP_PORT, VOCABULARY_PATH
+from graphs.rolling import FRONTEND_MIGRATES_SINCE, MIGRATION_LIMIT, frontend_environment
 from targets.plan import GraphPlan
 
 
@@ -13,6 +14,7 @@ def command(plan: GraphPlan) -> Command:
             ("--router-mode", plan.router_mode),
             ("--kv-cache-block-size", plan.target.kv_block_size if kv else None),
             ("--http-port", HTTP_PORT),
+            ("--migration-limit", MIGRATION_LIMIT if plan.version >= FRONTEND_MIGRATES_SINCE else None),
         ]
     )
     return _command(plan, *args, *plan.knobs.frontend.extra_args)
@@ -31,5 +33,9 @@ def _command(plan: GraphPlan, *args: str) -> Command:
     return Command(
         module="dynamo.frontend",
         args=args,
-        env={"TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH, **plan.knobs.frontend.env},
+        env={
+            "TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH,
+            **frontend_environment(plan),
+            **plan.knobs.frontend.env,
+        },
     )

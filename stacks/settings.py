@@ -34,6 +34,7 @@ from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.platform import Platform, check_use
 from targets.releases import Version
+from targets.rolling import check_rolling
 from targets.sizing import Sizing, check_sizing
 from targets.strict import Strict
 
@@ -147,6 +148,7 @@ class Settings(Strict):
         platform = self.platform_plan(plans)
         check_use(platform, plans, install=self.platform.install)
         check_autoscaling(self.autoscaling.kind, plans, platform)
+        check_rolling(plans, platform)
         return plans
 
     def platform_plan(self, plans: Iterable[GraphPlan]) -> Platform:

@@ -116,7 +116,7 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
 
 def _sharing(plans: Sequence[GraphPlan], pool: Pool) -> Iterator[str]:
     most = [plan.at_most for plan in plans]
-    if len(plans) > 1 and not _packs(most):
+    if len(plans) > 1 and not packs(most):
         gpus, parts = sum(plan.gpus for plan in most), " + ".join(f"{plan.name} {plan.gpus}" for plan in most)
         alone = [plan.name for plan in most if plan.fills_a_node]
         on_nodes = f"{' and '.join(alone)} alone on a node" if alone else "whole workers on nodes"
@@ -266,7 +266,7 @@ def _one(role: Role) -> str:
     return "one worker" if role is Role.WORKER else f"one {role} worker"
 
 
-def _packs(plans: Iterable[GraphPlan]) -> bool:
+def packs(plans: Iterable[GraphPlan]) -> bool:
     """First-fit decreasing: exact for the powers of two that workers come in. A graph of one node is one piece.
 
     One that fills a node is alone there.

@@ -125,6 +125,10 @@ class GraphKnobs(Strict):
     """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
     transport: Literal["node", "efa"] | None = None
     """How KV cache travels: inside one node (workers are kept together) or over EFA (workers are spread)."""
+    surge: bool = False
+    """Whether changed workers come beside the old ones, which go once those answer; the pool needs room."""
+    termination_grace_period_seconds: int = Field(default=300, ge=30, le=900)
+    """Seconds that a pod which is to end may finish its answers in; one without any ends at once."""
     log_level: Literal["error", "warn", "info", "debug", "trace"] = "info"
     """Dynamo's own log level (`DYN_LOG`)."""
 

@@ -1,0 +1,49 @@
+"""What cannot work about replacing workers while the old ones still answer. Pure."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from targets.checks import packs
+from targets.plan import GraphPlan, Refusal
+from targets.platform import Addon, Platform
+
+
+def check_rolling(plans: Sequence[GraphPlan], platform: Platform) -> None:
+    """Raise Refusal with every reason why new workers cannot come beside the old ones, one a line, or return."""
+    problems = [problem for plan in plans if plan.knobs.surge for problem in _of_graph(plan, platform)]
+    for pool in dict.fromkeys(plan.pool for plan in plans if plan.knobs.surge):
+        graphs = [_most(plan) for plan in plans if plan.pool == pool]
+        surging = [plan.key for plan in plans if plan.pool == pool and plan.knobs.surge]
+        if not packs(graphs):
+            problems.append(
+                f"{surging[0]}.surge: true needs room for every worker twice, {sum(plan.gpus for plan in graphs)} GPUs "
+                f"with all that else runs there, but the pool has {pool.gpus} ({pool}); raise {pool.key}.nodes, or "
+                "leave it out"
+            )
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def _of_graph(plan: GraphPlan, platform: Platform) -> Iterator[str]:
+    if len(plan.workers) > 1:
+        yield (
+            f"{plan.key}.surge: true, but target {plan.target.name} has prefill and decode workers, which the operator "
+            "replaces each at its own pace: until both are new, requests find no partner; leave it out, or put the "
+            "changed graph beside this one (graphs) until it answers"
+        )
+    if platform.grove is not Addon.NONE:
+        yield (
+            f"{plan.key}.surge: true, but with platform.grove {platform.grove.value!r} Grove replaces one worker after "
+            "the other and adds none; leave it out"
+        )
+
+
+def _most(plan: GraphPlan) -> GraphPlan:
+    """The graph with as many workers as it may have while it changes."""
+    most = plan.at_most
+    if not plan.knobs.surge:
+        return most
+    twice = [
+        replace(each, worker=replace(each.worker, replicas=2 * each.worker.replicas)) for each in most.workers
+    ]
+    return replace(most, workers=tuple(twice))
