@@ -19,7 +19,7 @@ import subprocess
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,7 +29,7 @@ from typing import Any
 import kopf
 
 from embedded import dynamo, processes
-from embedded.dynamo import DynamoError, Installation
+from embedded.dynamo import CannotRunError, DynamoError, Installation
 from embedded.dynamo_graph import (
     DISCOVERY,
     ENGINE,
@@ -50,6 +50,8 @@ _FOLDER = "dataplane"
 
 _SECONDS_BETWEEN_LOOKS = 1.0
 _SECONDS_TO_END = 5.0
+_SECONDS_BETWEEN_INSTALLATIONS = 60.0
+_SECONDS_FOR_AN_ANSWER = 20.0
 _PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 """Seconds before the first, second, ... restart in a row."""
 _SECONDS_OF_HEALTH = 30.0
@@ -88,11 +90,18 @@ class _Running:
 
 @dataclass
 class _Served:
-    """A graph's folder, port, and processes by name; `leaving` are told to end, with the time when they must."""
+    """A graph's folder, port, and processes by name; `leaving` are told to end, with the time when they must.
+
+    installed: its release; None while that cannot be run, with the reason and the time of the next try.
+    """
 
     folder: Path
     port: int = 0
     graph: Graph | None = None
+    release: str | None = None
+    installed: Installation | None = None
+    reason: str = ""
+    next_try: float = 0.0
     running: dict[str, _Running] = field(default_factory=dict)
     leaving: list[tuple[subprocess.Popen[bytes], float]] = field(default_factory=list)
 
@@ -113,15 +122,19 @@ class _Served:
 class Supervisor:
     """Keeps the processes of graphs running. It needs no cluster: give `step` the graphs again and again.
 
-    state: the embedded cluster's state folder; `endpoints.json` in it says where each graph answers.
+    state: the embedded cluster's state folder; `endpoints.json` in it says where each graph answers. install: makes
+    a release ready at its first use, or raises DynamoError; what runs keeps running meanwhile, unwatched.
     """
 
-    def __init__(self, state: Path, installed: Installation, engine: Sequence[str] = ENGINE) -> None:
+    def __init__(
+        self, state: Path, install: Callable[[str], Installation], engine: Sequence[str] = ENGINE
+    ) -> None:
         self._state = state
-        self._installed = installed
+        self._install = install
         self._engine = engine
         self._served: dict[str, _Served] = {}
-        self._ports = {key: int(entry["url"].rsplit(":", 1)[1]) for key, entry in endpoints(state).items()}
+        urls = {key: entry["url"] for key, entry in endpoints(state).items()}
+        self._ports = {key: int(url.rsplit(":", 1)[1]) for key, url in urls.items() if url}
         shutil.rmtree(state / _FOLDER, ignore_errors=True)
 
     def step(self, graphs: Iterable[Graph]) -> None:
@@ -130,6 +143,7 @@ class Supervisor:
         for key in {**wanted, **self._served}:
             served = self._served.setdefault(key, _Served(self._state / _FOLDER / key))
             served.graph = wanted.get(key)
+            self._make_ready(served)
             self._keep(served)
             served.reap()
             if not (served.graph or served.leaving):
@@ -142,6 +156,20 @@ class Supervisor:
         while self._served:
             time.sleep(0.05)
             self.step([])
+
+    def _make_ready(self, served: _Served) -> None:
+        """Has the graph's release installed, or says why it cannot be run."""
+        if served.graph is None:
+            return
+        release = served.graph.release
+        if release == served.release and (served.installed or time.monotonic() < served.next_try):
+            return
+        served.release, served.installed, served.reason = release, None, ""
+        try:
+            served.installed = self._install(release)
+        except DynamoError as error:
+            _log.warning("no endpoint for %s: %s", served.folder, error)
+            served.reason, served.next_try = str(error), time.monotonic() + _SECONDS_BETWEEN_INSTALLATIONS
 
     def _keep(self, served: _Served) -> None:
         """Brings the processes of one graph a step nearer to the wanted ones."""
@@ -156,7 +184,7 @@ class Supervisor:
                 served.end(name, grace=0.0)
             if not frontend.may_restart():
                 return
-        if served.graph is None or (FRONTEND not in served.running and served.leaving):
+        if not wanted or (FRONTEND not in served.running and served.leaving):
             return
         if FRONTEND not in served.running or served.running[FRONTEND].ended():
             self._clear(served)
@@ -170,15 +198,15 @@ class Supervisor:
                 current = None
             if not current or (current.ended() and current.may_restart()):
                 _forget_dead(served.folder / DISCOVERY / "v1")
-                _log.info("starting %s of %s", name, served.graph.key)
+                _log.info("starting %s of %s", name, served.folder)
                 restarts = current.restarts + 1 if current else 0
-                popen = self._start(served.folder, process)
+                popen = _start(served, process)
                 served.running[name] = _Running(process, popen, time.monotonic(), restarts)
 
     def _plan(self, served: _Served) -> dict[str, Process]:
-        if served.graph is None:
+        if served.graph is None or served.installed is None:
             return {}
-        planned = plan(served.graph, self._installed, served.port, self._engine)
+        planned = plan(served.graph, served.installed, served.port, self._engine)
         return {process.name: process for process in planned}
 
     def _clear(self, served: _Served) -> None:
@@ -191,18 +219,6 @@ class Supervisor:
         free = kept not in taken and processes.is_free(kept)
         served.port = kept if free else processes.free_ports(1)[0]
 
-    def _start(self, folder: Path, process: Process) -> subprocess.Popen[bytes]:
-        with (folder / f"{process.name}.log").open("ab") as log:
-            return subprocess.Popen(
-                process.argv,
-                cwd=folder,
-                env=environment(folder, self._installed),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                preexec_fn=_end_with_parent,  # noqa: PLW1509  # this daemon has no threads
-            )
-
     def _publish(self) -> None:
         """Writes endpoints.json if something changed; readers never see half of it."""
         entries = {key: _entry(served) for key, served in self._served.items() if served.graph}
@@ -212,10 +228,26 @@ class Supervisor:
             partial.replace(self._state / _ENDPOINTS)
 
 
+def _start(served: _Served, process: Process) -> subprocess.Popen[bytes]:
+    assert served.installed is not None
+    with (served.folder / f"{process.name}.log").open("ab") as log:
+        return subprocess.Popen(
+            process.argv,
+            cwd=served.folder,
+            env=environment(served.folder, served.installed),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_end_with_parent,  # noqa: PLW1509  # this daemon has no threads
+        )
+
+
 def _entry(served: _Served) -> dict[str, Any]:
     workers = served.graph.workers if served.graph else ()
     return {
-        "url": f"http://127.0.0.1:{served.port}",
+        "url": f"http://127.0.0.1:{served.port}" if served.installed else "",
+        "release": served.release if served.installed else "",
+        "reason": served.reason,
         "models": sorted({worker.model for worker in workers}),
         "roles": sorted({worker.role for worker in workers}),
         "simulated": SIMULATED,
@@ -245,21 +277,27 @@ def _end_with_parent() -> None:
 
 
 def endpoints(state: Path) -> dict[str, Any]:
-    """By `namespace/graph`: url, models, roles, simulated (what is), processes (pids by name), logs (folder)."""
+    """By `namespace/graph`: url, release, reason, models, roles, simulated, processes (pids by name), logs (folder).
+
+    release: the Dynamo release that answers. reason: why none does, where url and release are empty.
+    """
     path = state / _ENDPOINTS
     entries: dict[str, Any] = json.loads(path.read_text()) if path.exists() else {}
     return entries
 
 
 def endpoint(state: Path, namespace: str, graph: str, timeout: float) -> str:
-    """The URL at which a graph answers, once it is ready to. Raises DynamoError after `timeout` seconds."""
-    if not dynamo.available():
-        raise DynamoError(dynamo.UNAVAILABLE)
+    """The URL at which a graph answers, once it does. Raises DynamoError after `timeout` seconds.
+
+    Raises CannotRunError at once if its release is not run here.
+    """
     deadline = time.monotonic() + timeout
     key = f"{namespace}/{graph}"
     while True:
         entry = endpoints(state).get(key)
-        if entry and entry["models"] and all(_is_ready(entry["url"], model) for model in entry["models"]):
+        if entry and entry["reason"]:
+            raise CannotRunError(f"graph {key} has no endpoint: {entry['reason']}")
+        if entry and entry["models"] and all(_answers(entry["url"], model) for model in entry["models"]):
             return str(entry["url"])
         if time.monotonic() > deadline:
             where = f"its logs are in {entry['logs']}" if entry else "no running frontend pod of it was seen"
@@ -267,11 +305,16 @@ def endpoint(state: Path, namespace: str, graph: str, timeout: float) -> str:
         time.sleep(0.2)
 
 
-def _is_ready(url: str, model: str) -> bool:
+def _answers(url: str, model: str) -> bool:
+    """Whether the model is served: releases list it, and some call it ready, before it is."""
+    body = {"model": model, "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 1}
+    request = urllib.request.Request(
+        f"{url}/v1/chat/completions", json.dumps(body).encode(), {"Content-Type": "application/json"}
+    )
     try:
-        with _DIRECT.open(f"{url}/v1/models/{model}/ready", timeout=5) as answer:
-            return bool(json.load(answer)["ready"])
-    except (OSError, ValueError):
+        with _DIRECT.open(request, timeout=_SECONDS_FOR_AN_ANSWER) as answer:
+            return json.load(answer)["usage"]["completion_tokens"] > 0
+    except (OSError, KeyError, TypeError, ValueError):
         return False
 
 
@@ -309,7 +352,7 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     os.environ["KUBECONFIG"] = str(arguments.kubeconfig)
     signal.signal(signal.SIGTERM, _terminated)
-    supervisor = Supervisor(arguments.state, dynamo.install(_log.info))
+    supervisor = Supervisor(arguments.state, lambda release: dynamo.install(release, _log.info))
     pods = _Pods()
     try:
         while True:

@@ -1,6 +1,7 @@
 """The real Dynamo on this machine, without a GPU: its frontend, router and worker runtime, from PyPI.
 
-What is simulated is only the engine (embedded/engines/). Everything is kept in the user's cache, keyed by content.
+Each release that a graph says is installed once, beside the others. What is simulated is only the engine
+(embedded/engines/). Everything is kept in the user's cache, keyed by content.
 """
 
 import hashlib
@@ -13,15 +14,14 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import Report, locked
+from graphs.names import CACHE_PATH, MODEL_PATH
+from targets.releases import Version
 
-VERSION = "1.6.1"
-PACKAGES = (
-    f"ai-dynamo=={VERSION}",
-    f"ai-dynamo-runtime=={VERSION}",
+_IMPORTED = (
     "annotated-types==0.8.0",
     "msgspec==0.22.0",
     "packaging==26.3",
@@ -33,10 +33,14 @@ PACKAGES = (
     "typing_extensions==4.16.0",
     "uvloop==0.23.0",
 )
-"""All that the frontend and a Python worker import, installed without dependencies.
+"""All that the frontend and a Python worker of any release import, installed without dependencies.
 
 ai-dynamo also asks for packages of its engines and planner; one of them, aisimulate, cannot be installed.
 """
+_NOT_HERE = {
+    "0.4": "it finds its workers through etcd and NATS, which the embedded cluster does not run for graphs",
+}
+"""Release lines that cannot be run on this machine, and why."""
 
 VOCABULARY = "o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -45,45 +49,71 @@ _VOCABULARY_PACKAGE = "llama-index-core==0.14.25"
 _VOCABULARY_MEMBER = "llama_index/core/_static/tiktoken_cache/fb374d419588a4632f3f557e76b4b70aebbca790"
 """The package carries the file under the SHA-1 of its address, as tiktoken's own cache does."""
 
-UNAVAILABLE = (
-    "Dynamo's runtime is published for Linux on x86-64 and ARM64 only: "
-    "the embedded cluster works here, but it has no live endpoint"
-)
 _MODEL_SOURCES = ("model.py", "script.py", "chat_template.jinja")
+_MODEL = PurePosixPath(MODEL_PATH).relative_to(CACHE_PATH)
+"""Where the model is in Hugging Face's cache, as on a real cluster: 1.3 and 1.4 look there for the tokenizer."""
 
 
 class DynamoError(Exception):
     """Dynamo could not be installed or started here; the message says why and what to do."""
 
 
+class CannotRunError(DynamoError):
+    """This machine or the embedded cluster cannot run the release, whatever is done."""
+
+
 @dataclass(frozen=True)
 class Installation:
-    """python: interpreter that has Dynamo. model: generated model directory. vocabulary: folder of VOCABULARY."""
+    """A release, ready to run.
 
+    python: interpreter that has it. models: Hugging Face's cache with the generated model. vocabulary: folder of
+    VOCABULARY.
+    """
+
+    release: str
     python: Path
-    model: Path
+    models: Path
     vocabulary: Path
 
+    @property
+    def model(self) -> Path:
+        """The generated model's folder."""
+        return self.models / _MODEL
 
-def available() -> bool:
-    """Whether Dynamo's runtime exists for this machine."""
-    return sys.platform == "linux" and platform.machine() in ("x86_64", "aarch64")
+
+def unavailable(release: str) -> str:
+    """Why this release cannot be run on this machine; empty if it can."""
+    if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
+        return "Dynamo's runtime is published for Linux on x86-64 and ARM64 only"
+    try:
+        line = Version.parse(release).line
+    except ValueError:
+        return "the image of the graph's frontend does not say its release, as a tag MAJOR.MINOR.PATCH would"
+    return _NOT_HERE.get(line, "")
 
 
-def install(report: Report) -> Installation:
-    """Installs what is missing: some 300 MB and half a minute the first time, nothing afterwards.
+def install(release: str, report: Report) -> Installation:
+    """Installs what is missing: some 200 MB and half a minute the first time, nothing afterwards.
 
-    Raises DynamoError.
+    release: exactly that one, `1.2.0` as well as `1.2.1`. Raises CannotRunError, DynamoError.
     """
-    if not available():
-        raise DynamoError(UNAVAILABLE)
+    if reason := unavailable(release):
+        raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
     CACHE.mkdir(parents=True, exist_ok=True)
-    key = _digest("\n".join(PACKAGES), sys.version, platform.machine())
+    packages = (f"ai-dynamo=={release}", f"ai-dynamo-runtime=={release}", *_IMPORTED)
+    key = _digest("\n".join(packages), sys.version, platform.machine())
+
+    def fill(folder: Path, report: Report) -> None:
+        report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")
+        _packages(folder, packages)
+
+    python = _cached(f"dynamo-{release}-{key}", report, fill) / "bin" / "python"
     sources = [(Path(__file__).parent / "engines" / name).read_text() for name in _MODEL_SOURCES]
-    python = _cached(f"dynamo-{key}", report, _packages) / "bin" / "python"
+    made_of = _digest(str(_MODEL), *_IMPORTED, *sources)
     return Installation(
+        release,
         python,
-        _cached(f"model-{_digest(key, *sources)}", report, lambda folder, _: _model(python, folder)),
+        _cached(f"model-{made_of}", report, lambda folder, _: _model(python, folder)),
         _cached(f"vocabulary-{VOCABULARY_SHA256[:12]}", report, _vocabulary),
     )
 
@@ -106,14 +136,17 @@ def _cached(name: str, report: Report, make: Callable[[Path, Report], None]) -> 
     return folder
 
 
-def _packages(folder: Path, report: Report) -> None:
-    report(f"installing Dynamo {VERSION} (about 300 MB on disk) into {CACHE}")
-    _run([sys.executable, "-m", "venv", str(folder)])
-    _run([str(folder / "bin" / "python"), *_PIP, "install", "--no-deps", "--only-binary=:all:", *PACKAGES])
+def _packages(folder: Path, packages: Sequence[str]) -> None:
+    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+    python = str(folder / "bin" / "python")
+    _run(
+        [sys.executable, *_PIP, "--python", python, "install", "--no-deps", "--only-binary=:all:", *packages]
+    )
 
 
 def _model(python: Path, folder: Path) -> None:
-    _run([str(python), "-m", "embedded.engines.model", str(folder)], PYTHONPATH=str(PROJECT))
+    (folder / _MODEL).mkdir(parents=True)
+    _run([str(python), "-m", "embedded.engines.model", str(folder / _MODEL)], PYTHONPATH=str(PROJECT))
 
 
 def _vocabulary(folder: Path, report: Report) -> None:

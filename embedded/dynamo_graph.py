@@ -10,6 +10,7 @@ from typing import Any
 
 from embedded.dynamo import Installation
 from embedded.paths import PROJECT
+from graphs.names import CACHE_PATH
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 _TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
@@ -18,7 +19,11 @@ _TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-t
 _FOLLOWER = re.compile(r"-wkr-\d+$")
 """Grove's names of a replica's other nodes: the engine answers from its leader."""
 
+_TAG = re.compile(r":v?(\d+\.\d+\.\d+)(?![\w.])[^/:]*$")
+"""An image's tag that says a release, as `1.2.1` and `1.2.1-efa-amd64` do."""
+
 FRONTEND = "frontend"
+_FRONTEND_MODULE = "dynamo.frontend"
 ENGINE = ("embedded.engines.scripted",)
 """Module of the engine, and arguments beside those of its pod."""
 DISCOVERY = "discovery"
@@ -38,12 +43,17 @@ class Worker:
 
 @dataclass(frozen=True)
 class Graph:
-    """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run."""
+    """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run.
+
+    release: the Dynamo release that its frontend's image says, empty if that says none. frontend: the arguments of
+    `dynamo.frontend`.
+    """
 
     namespace: str
     name: str
     uid: str
-    router_mode: str
+    release: str
+    frontend: tuple[str, ...]
     workers: tuple[Worker, ...]
 
     @property
@@ -82,11 +92,13 @@ def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | 
         return None
     if "prefill" in by_role:  # vLLM's and SGLang's decode workers need not say that they are
         by_role["decode"] = by_role.get("decode", []) + by_role.pop("agg", [])
+    frontend = by_role[FRONTEND][0]
     return Graph(
         namespace,
         name,
-        by_role[FRONTEND][0]["metadata"]["uid"],
-        _options(by_role[FRONTEND][0]).get("--router-mode", "round-robin"),
+        frontend["metadata"]["uid"],
+        _release(frontend),
+        _arguments_of(_FRONTEND_MODULE, frontend),
         tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
     )
 
@@ -114,19 +126,19 @@ def _worker(pod: Mapping[str, Any], role: str) -> Worker:
     )
 
 
+def _release(pod: Mapping[str, Any]) -> str:
+    said = _TAG.search(_main(pod).get("image", "").partition("@")[0])
+    return said[1] if said else ""
+
+
+def _main(pod: Mapping[str, Any]) -> Mapping[str, Any]:
+    containers: list[Mapping[str, Any]] = pod["spec"]["containers"]
+    return next((one for one in containers if one["name"] == "main"), containers[0])
+
+
 def _options(pod: Mapping[str, Any]) -> dict[str, str]:
-    """The main container's flags and values; a shell's one-string command line counts as its words."""
-    containers = pod["spec"]["containers"]
-    main = next((one for one in containers if one["name"] == "main"), containers[0])
-    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
-
-    def expanded(text: str) -> str:
-        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
-
-    line = [*main.get("command", ()), *main.get("args", ())]
-    words = [
-        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
-    ]
+    """The main container's flags and values."""
+    words = _words(pod)
     options: dict[str, str] = {}
     for word, following in zip(words, [*words[1:], ""], strict=True):
         if word.startswith("--"):
@@ -135,13 +147,35 @@ def _options(pod: Mapping[str, Any]) -> dict[str, str]:
     return options
 
 
+def _arguments_of(module: str, pod: Mapping[str, Any]) -> tuple[str, ...]:
+    """What the main container gives the Python module; nothing if it does not name it."""
+    words = _words(pod)
+    return tuple(words[words.index(module) + 1 :]) if module in words else ()
+
+
+def _words(pod: Mapping[str, Any]) -> list[str]:
+    """The main container's command line; a shell's one-string command line counts as its words."""
+    main = _main(pod)
+    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
+
+    def expanded(text: str) -> str:
+        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
+
+    line = [*main.get("command", ()), *main.get("args", ())]
+    return [
+        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
+    ]
+
+
 def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
     """The processes of a graph: its frontend first, then its workers under their pods' names."""
     python = str(installed.python)
     # The namespace that Dynamo's operator gives a graph.
     namespace = f"{graph.namespace}-{graph.name}"
-    listen = ("--http-host", "127.0.0.1", "--http-port", str(port))
-    frontend = (python, "-m", "dynamo.frontend", *listen, "--router-mode", graph.router_mode)
+    given = (word.replace(CACHE_PATH, str(installed.models)) for word in graph.frontend)
+    # Of an option that is said twice the last one counts.
+    here = ("--http-host", "127.0.0.1", "--http-port", str(port))
+    frontend = (python, "-m", _FRONTEND_MODULE, *given, *here)
     return [
         Process(FRONTEND, graph.uid, frontend),
         *(
@@ -161,13 +195,14 @@ def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str]
 
 def environment(folder: Path, installed: Installation) -> dict[str, str]:
     """All that a process of a graph knows: nothing of the user's environment but where programs are."""
-    loopback = ("DYN_TCP_RPC_HOST", "DYN_TCP_RESPONSE_STREAM_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
+    loopback = ("DYN_TCP_RPC_HOST", "DYN_EVENT_PLANE_HOST", "DYN_SYSTEM_HOST")
     return {
         "PATH": os.environ.get("PATH", os.defpath),
         "PYTHONPATH": str(PROJECT),
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": str(folder),  # Dynamo keeps model cards under ~/.cache
         "TMPDIR": str(folder),  # each process leaves its logging configuration there
+        "HF_HOME": str(installed.models),
         "HF_HUB_OFFLINE": "1",
         "TIKTOKEN_ENCODINGS_BASE": str(installed.vocabulary),
         "DYN_DISCOVERY_BACKEND": "file",
@@ -175,5 +210,12 @@ def environment(folder: Path, installed: Installation) -> dict[str, str]:
         "DYN_REQUEST_PLANE": "tcp",
         "DYN_EVENT_PLANE": "zmq",
         "DYN_GRACEFUL_SHUTDOWN_GRACE_PERIOD_SECS": "0",
+        # Frontends up to 1.2 wait this long, whatever there is to wait for.
+        "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS": "1",
         **dict.fromkeys(loopback, "127.0.0.1"),
+        # Up to 1.4 only an interface is understood. 1.0 does not know it and takes the machine's own address.
+        "DYN_TCP_RESPONSE_STREAM_HOST": "lo",
+        # Up to 1.4 frontends with the kv router listen for events on every address unless a broker takes them. There
+        # is none: the scripted engine has no KV events, and a graph has one frontend, so there is nobody to tell.
+        "DYN_ZMQ_BROKER_URL": "xsub=ipc://events-in,xpub=ipc://events-out",
     }

@@ -109,7 +109,7 @@ class EmbeddedSite(_Deployed):
         plan = benchmark.run_plan(
             points,
             url=self._url(),
-            tokenizer=str(dynamo.install(self._report).model),
+            tokenizer=str(dynamo.install(str(self._plan.version), self._report).model),
             results=str(folder),
             ready_seconds=_READY_SECONDS,
             limit_seconds=60 * said.limit_minutes,

@@ -13,7 +13,7 @@ from bench import compare, gate, plots
 from bench.results import METRIC, Results
 from bench.results import load as load_results
 from bench.run import Load, Run, RunError
-from embedded import dataplane, dynamo
+from embedded import dataplane
 from embedded.paths import PROJECT, STATE
 from graphs import benchmark, published_benchmarks
 from graphs.benchmark import AIPERF_VERSION, Point, check_shape, shape_name
@@ -184,9 +184,8 @@ def _price(settings: Settings) -> Cost:
 
 
 def _versions(stack: Stack, plan: GraphPlan) -> dict[str, str]:
-    served = f"{dynamo.VERSION}, whatever the graph's image" if stack.embedded else str(plan.version)
     return {
-        "Dynamo": served,
+        "Dynamo": str(plan.version),
         "Image": plan.image,
         "Model revision": MODEL_REVISION,
         "AIPerf": AIPERF_VERSION,

@@ -90,7 +90,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         automation.up(automation.select(PROJECT, stack.name, embedded=False), report)
         return masked_outputs(evaluation)
     kubectl = _start(stack, report, state)
-    _start_data_plane(report, state)
+    _start_data_plane(stack, report, state)
     preflight.check(evaluation, kubectl)
     if stack.own_nodes:
         cluster.add_nodes([_cpu_node(stack)], state)
@@ -147,7 +147,7 @@ def status(stack: Stack, *, state: Path = STATE) -> list[str]:
         return [f"{stack.name} is not deployed"]
     lines = [_object_line(obj) for obj in reversed(there)]
     pods = json.loads(kubectl("get", "pods", f"--namespace={stack.namespace}", "--output=json"))["items"]
-    return lines + [_pod_line(pod) for pod in pods]
+    return [*lines, *(_pod_line(pod) for pod in pods), *_live_lines(stack, state)]
 
 
 def masked_outputs(evaluation: Evaluation) -> Mapping[str, Any]:
@@ -220,12 +220,11 @@ def _refuse_mixed_versions(stack: Stack, version: GraphVersion, state: Path) -> 
         )
 
 
-def _start_data_plane(report: Report, state: Path) -> None:
-    """Real Dynamo processes behind the simulated pods, where Dynamo's runtime exists for this machine."""
-    if not dynamo.available():
-        report(dynamo.UNAVAILABLE)
-        return
-    dynamo.install(report)
+def _start_data_plane(stack: Stack, report: Report, state: Path) -> None:
+    """Real Dynamo processes behind the simulated pods, of the releases that can be run here."""
+    releases = {str(plan.version) for plan in stack.settings.plans()}
+    for release in sorted(release for release in releases if not dynamo.unavailable(release)):
+        dynamo.install(release, report)
     command = (sys.executable, "-m", "embedded.dataplane")
     options = (f"--kubeconfig={cluster.kubeconfig(state)}", f"--state={state}")
     kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
@@ -234,15 +233,30 @@ def _start_data_plane(report: Report, state: Path) -> None:
 
 
 def _live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:
-    if not dynamo.available():
-        return {}
+    """By output: where each graph answers and with which Dynamo release, or why nothing answers for it."""
     graphs = [r.inputs["metadata"]["name"] for r in manifests(evaluation) if r.inputs["kind"] == GRAPH_KIND]
-    return {
-        f"liveEndpoint.{graph}" if len(graphs) > 1 else "liveEndpoint": dataplane.endpoint(
-            state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS
-        )
-        for graph in graphs
-    }
+    outputs = {}
+    for graph in graphs:
+        of = f".{graph}" if len(graphs) > 1 else ""
+        try:
+            url = dataplane.endpoint(state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS)
+            outputs[f"liveEndpoint{of}"] = url
+            outputs[f"liveRelease{of}"] = dataplane.endpoints(state)[f"{stack.namespace}/{graph}"]["release"]
+        except dynamo.CannotRunError as error:
+            outputs[f"liveEndpoint{of}"] = f"none: {error}"
+    return outputs
+
+
+def _live_lines(stack: Stack, state: Path) -> list[str]:
+    """The same for `status`."""
+    entries = dataplane.endpoints(state)
+    served = {plan.name: entries.get(f"{stack.namespace}/{plan.name}") for plan in stack.settings.plans()}
+    return [
+        f"{'Endpoint':<24} {name:<32} "
+        + (entry["reason"] or f"{entry['url']} on Dynamo {entry['release']}, {entry['simulated']} simulated")
+        for name, entry in served.items()
+        if entry
+    ]
 
 
 def _kubectl(state: Path, *arguments: str, stdin: str = "") -> str:

@@ -7,7 +7,7 @@ import json
 import os
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,10 +17,15 @@ from embedded import dataplane, dynamo, processes
 from embedded.dataplane import Supervisor
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
+from embedded.processes import Report
+from targets.releases import LATEST_PATCH
 
 MODEL = "openai/gpt-oss-120b"
 PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")
 AT_ONCE = ("--token-seconds", "0", "--prompt-token-seconds", "0")
+
+
+NEWEST = [*LATEST_PATCH.values()][-1]
 
 
 def worker(role: str, index: int = 0, **more: object) -> Worker:
@@ -28,8 +33,13 @@ def worker(role: str, index: int = 0, **more: object) -> Worker:
     return Worker(pod=f"{role}-{index}", role=role, **given)  # type: ignore[arg-type]
 
 
-DISAGGREGATED = Graph("dynamo", "gpt-oss-disagg", "uid", "round-robin", (worker("prefill"), worker("decode")))
-AGGREGATED = Graph("dynamo", "gpt-oss-agg", "uid", "kv", (worker("agg"),))
+def graph(name: str, *workers: Worker, router: str = "round-robin", release: str = NEWEST) -> Graph:
+    """A graph with the frontend's flags that the project renders."""
+    return Graph("dynamo", name, "uid", release, ("--router-mode", router, "--http-port", "8000"), workers)
+
+
+DISAGGREGATED = graph("gpt-oss-disagg", worker("prefill"), worker("decode"))
+AGGREGATED = graph("gpt-oss-agg", worker("agg"), router="kv")
 
 
 @dataclass
@@ -47,8 +57,8 @@ class DataPlane:
 
     def settle(self) -> None:
         """Steps until every graph has just its processes, all registered, and answers."""
+        self.supervisor.step(self.graphs)  # the first one may install a release
         deadline = time.monotonic() + 60
-        self.supervisor.step(self.graphs)
         while not all(self._is_settled(graph) for graph in self.graphs):
             assert time.monotonic() < deadline, self.logs()
             time.sleep(0.1)
@@ -60,7 +70,7 @@ class DataPlane:
             return False
         if not all(_is_alive(pid) for pid in entry["processes"].values()):
             return False
-        registered = list(Path(entry["logs"]).glob("discovery/v1/instances/*"))
+        registered = list(Path(entry["logs"]).glob("discovery/v1/instances/*%2Fgenerate%2F*"))
         if len(registered) != len(graph.workers) or any(map(_is_dead, registered)):
             return False
         try:
@@ -104,16 +114,23 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def started(state: Path, engine: Sequence[str], installed: Installation | None = None) -> DataPlane:
+def installed(release: str) -> Installation:
+    return dynamo.install(release, print)
+
+
+def started(
+    state: Path, engine: Sequence[str], install: Callable[[str], Installation] = installed
+) -> DataPlane:
     """A data plane of the test's own, to be closed by it."""
     state.mkdir()
-    return DataPlane(state, Supervisor(state, installed or dynamo.install(print), engine))
+    return DataPlane(state, Supervisor(state, install, engine))
 
 
 @pytest.fixture(scope="session")
-def shared_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataPlane]:
+def shared_plane(tmp_path_factory: pytest.TempPathFactory, progress: Report) -> Iterator[DataPlane]:
     dataplane.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
-    plane = started(tmp_path_factory.mktemp("live") / "state", (*ENGINE, *AT_ONCE))
+    state = tmp_path_factory.mktemp("live") / "state"
+    plane = started(state, (*ENGINE, *AT_ONCE), lambda release: dynamo.install(release, progress))
     yield plane
     plane.supervisor.close()
 

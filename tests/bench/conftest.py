@@ -10,12 +10,12 @@ from bench import aiperf
 from bench.results import Results
 from bench.results import load as load_results
 from bench.run import RAW
-from embedded import dataplane, dynamo, processes
+from embedded import dataplane, processes
 from embedded.dynamo_graph import ENGINE
 from graphs import benchmark
 from ops import benchmark_sites, measure
 from tests.bench import measured as runs
-from tests.live import DISAGGREGATED, started
+from tests.live import DISAGGREGATED, NEWEST, installed, started
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +42,7 @@ def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPa
     plan = benchmark.run_plan(
         runs.POINTS,
         url=live_url,
-        tokenizer=str(dynamo.install(print).model),
+        tokenizer=str(installed(NEWEST).model),
         results=str(folder / RAW),
         ready_seconds=60,
         limit_seconds=300,

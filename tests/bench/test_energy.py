@@ -11,10 +11,10 @@ import pytest
 from bench.results import METRIC
 from bench.results import load as load_results
 from bench.run import RAW
-from embedded import dynamo
 from graphs import benchmark
 from ops import benchmark_sites
 from tests.bench import measured as runs
+from tests.live import NEWEST, installed
 
 WATTS, GPUS = 700.0, 2
 
@@ -70,7 +70,7 @@ def test_energy_of_all_gpus_is_in_the_results(
     plan = benchmark.run_plan(
         points,
         url=live_url,
-        tokenizer=str(dynamo.install(print).model),
+        tokenizer=str(installed(NEWEST).model),
         results=str(folder / RAW),
         ready_seconds=60,
         limit_seconds=120,

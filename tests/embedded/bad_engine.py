@@ -1,11 +1,14 @@
-"""An engine that answers every request with nothing, as a stalled KV transfer can."""
+"""The scripted engine with a fault: `python -m tests.embedded.bad_engine --fault NAME ...`.
 
+empty: it answers every request with nothing, as a stalled KV transfer can. silent: it never answers.
+"""
+
+import asyncio
 from typing import Any
 
-from dynamo.common.backend.run import run
-
+from embedded.engines import worker
 from embedded.engines.model import SPECIAL_TOKENS
-from embedded.engines.scripted import ScriptedEngine
+from embedded.engines.scripted import ScriptedEngine, parser
 
 
 class EmptyEngine(ScriptedEngine):
@@ -13,5 +16,14 @@ class EmptyEngine(ScriptedEngine):
         return [SPECIAL_TOKENS["<|return|>"]], "stop"
 
 
+class SilentEngine(ScriptedEngine):
+    async def _read(self, request: dict[str, Any]) -> None:
+        await asyncio.Event().wait()
+
+
 if __name__ == "__main__":
-    run(EmptyEngine)
+    flags = parser()
+    flags.add_argument("--fault", choices=("empty", "silent"), default="empty")
+    given = flags.parse_args()
+    engine = {"empty": EmptyEngine, "silent": SilentEngine}[given.fault](given)
+    worker.run(engine.generate, given)

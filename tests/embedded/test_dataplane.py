@@ -18,10 +18,10 @@ from embedded.dynamo import DynamoError, Installation
 from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
 from embedded.paths import PROJECT
 from tests.embedded.conftest import Cluster
-from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, worker
+from tests.live import AGGREGATED, DISAGGREGATED, MODEL, NEWEST, PARSERS, DataPlane, worker
 
 pytestmark = pytest.mark.xdist_group("live-engine")
-INSTALLED = Installation(Path("/venv/bin/python"), Path("/model"), Path("/vocabulary"))
+INSTALLED = Installation("1.2.1", Path("/venv/bin/python"), Path("/models"), Path("/vocabulary"))
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 
 
@@ -32,6 +32,7 @@ def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: A
     if more.get("deleting"):
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     main = {"name": "main", "command": command, "args": list(args), "env": more.get("env", [])}
+    main["image"] = more.get("image", "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1")
     containers = [{"name": "sidecar"}, main]
     return {
         "metadata": metadata,
@@ -40,7 +41,8 @@ def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: A
     }
 
 
-FRONTEND_POD = pod("f", "frontend", "--router-mode", "kv", "--http-port", "8000")
+FRONTEND_FLAGS = ("--router-mode", "kv", "--kv-cache-block-size", "64", "--http-port", "8000")
+FRONTEND_POD = pod("f", "frontend", *FRONTEND_FLAGS, command=["python3", "-m", "dynamo.frontend"])
 SERVED = ("--model-path", "/opt/models/x", "--served-model-name", MODEL, *PARSERS)
 
 
@@ -71,7 +73,8 @@ def test_roles(workers: list[dict[str, Any]]) -> None:
         "ns",
         "g",
         "uid-f",
-        "kv",
+        "1.2.1",
+        FRONTEND_FLAGS,
         (
             Worker("p", "uid-p", "prefill", MODEL, PARSERS),
             Worker("d", "uid-d", "decode", MODEL, PARSERS),
@@ -99,12 +102,35 @@ def test_only_what_runs_counts() -> None:
     assert desired([pod("w", "worker", *SERVED)]) == []
 
 
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [
+        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.1-efa-amd64", "1.3.1"),
+        ("registry:5000/dynamo:v1.2.0@sha256:0123", "1.2.0"),
+        ("registry:5000/dynamo@sha256:0123", ""),
+        ("registry:5000/dynamo:1.2", ""),
+        ("registry:5000/dynamo:mine-1.2.1", ""),
+    ],
+)
+def test_the_image_says_the_release(image: str, release: str) -> None:
+    (graph,) = desired([pod("f", "frontend", image=image)])
+    assert graph.release == release
+
+
 def test_plan() -> None:
-    frontend, prefill, decode = plan(replace(DISAGGREGATED, router_mode="kv"), INSTALLED, 1234)
+    flags = ("--router-mode", "kv", "--model-path", "/opt/models/hub/x", "--http-port", "8000")
+    frontend, prefill, decode = plan(replace(DISAGGREGATED, frontend=flags), INSTALLED, 1234)
     assert frontend.name == "frontend"
     assert frontend.argv[1:3] == ("-m", "dynamo.frontend")
-    assert frontend.argv[-2:] == ("--router-mode", "kv")
-    assert "127.0.0.1" in frontend.argv and "1234" in frontend.argv
+    assert frontend.argv[3:9] == (
+        "--router-mode",
+        "kv",
+        "--model-path",
+        "/models/hub/x",
+        "--http-port",
+        "8000",
+    )
+    assert frontend.argv[9:] == ("--http-host", "127.0.0.1", "--http-port", "1234")
     assert [
         process.argv[process.argv.index("--disaggregation-mode") + 1] for process in (prefill, decode)
     ] == [
@@ -194,9 +220,9 @@ def test_a_deleted_graph_leaves_nothing(plane: DataPlane) -> None:
 
 def test_nothing_outlives_a_killed_daemon(tmp_path: Path) -> None:
     code = (
-        "import sys, time; from pathlib import Path; from embedded import dynamo;"
-        "from embedded.dataplane import Supervisor; from tests.live import AGGREGATED;"
-        f"Supervisor(Path({str(tmp_path)!r}), dynamo.install(print)).step([AGGREGATED]); time.sleep(60)"
+        "import time; from pathlib import Path; "
+        "from embedded.dataplane import Supervisor; from tests.live import AGGREGATED, installed; "
+        f"Supervisor(Path({str(tmp_path)!r}), installed).step([AGGREGATED]); time.sleep(60)"
     )
     daemon = subprocess.Popen([sys.executable, "-c", code], cwd=PROJECT)
     while AGGREGATED.key not in dataplane.endpoints(tmp_path):
@@ -209,18 +235,39 @@ def test_nothing_outlives_a_killed_daemon(tmp_path: Path) -> None:
     assert not alive
 
 
-def test_unavailable_elsewhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_unavailable_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "darwin")
     with pytest.raises(DynamoError, match="for Linux on x86-64 and ARM64 only"):
-        dynamo.install(print)
-    with pytest.raises(DynamoError, match="has no live endpoint"):
-        dataplane.endpoint(tmp_path, "ns", "g", timeout=0)
+        dynamo.install("1.2.1", print)
+
+
+@pytest.mark.parametrize(
+    ("release", "reason"),
+    [("0.4.1", "Dynamo 0.4.1 cannot be run here: "), ("", "the image of the graph's frontend does not say")],
+)
+def test_what_cannot_be_run_is_said_and_nothing_else_runs(
+    plane: DataPlane, release: str, reason: str
+) -> None:
+    plane.supervisor.step([replace(AGGREGATED, release=release)])
+    entry = dataplane.endpoints(plane.state)[AGGREGATED.key]
+    assert reason in entry["reason"]
+    assert not entry["url"] and not entry["release"] and not entry["processes"]
+    with pytest.raises(DynamoError, match="graph dynamo/gpt-oss-agg has no endpoint: .*" + reason):
+        dataplane.endpoint(plane.state, "dynamo", "gpt-oss-agg", timeout=60)
+
+
+def test_a_graph_moves_to_another_release(plane: DataPlane) -> None:
+    older = replace(AGGREGATED, release="1.0.2")
+    plane.serve(older)
+    assert dataplane.endpoints(plane.state)[AGGREGATED.key]["release"] == "1.0.2"
+    plane.serve(AGGREGATED)
+    assert dataplane.endpoints(plane.state)[AGGREGATED.key]["release"] == NEWEST
 
 
 def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
     def create(name: str, kind: str, *args: str) -> None:
         labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
-        main = {"name": "main", "image": "none", "command": TRTLLM, "args": list(args)}
+        main = {"name": "main", "image": f"none:{NEWEST}", "command": TRTLLM, "args": list(args)}
         manifest = {
             "apiVersion": "v1",
             "kind": "Pod",

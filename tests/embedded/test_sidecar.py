@@ -11,22 +11,22 @@ from typing import Any
 
 import pytest
 
-from embedded import dataplane, dynamo
-from embedded.dynamo_graph import Graph, environment
+from embedded import dataplane
+from embedded.dynamo_graph import environment
 from embedded.processes import free_ports
 from graphs import frontend, probes
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.plan import Pool, resolve
-from tests.live import MODEL, DataPlane, worker
+from tests.live import MODEL, NEWEST, DataPlane, graph, installed, worker
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("live-engine")
-PAIR = Graph("dynamo", "gpt-oss-pair", "uid", "round-robin", (worker("agg", 1), worker("agg", 2)))
+PAIR = graph("gpt-oss-pair", worker("agg", 1), worker("agg", 2))
 BEHIND = resolve(
     TARGETS["vllm-agg-agentic-b200"],
-    GraphKnobs(dynamo_version=dynamo.VERSION),
+    GraphKnobs(dynamo_version=NEWEST),
     Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1),
     inference_extension=True,
 )
@@ -59,10 +59,10 @@ def ask(url: str, **headers: str) -> tuple[int, Any]:
 def running(folder: Path) -> Iterator[str]:
     """URL of a sidecar's frontend that is ready, as its probe tells, among the registrations of that folder."""
     (port,) = free_ports(1)
-    installed, command = dynamo.install(print), frontend.sidecar(BEHIND)
+    dynamo, command = installed(NEWEST), frontend.sidecar(BEHIND)
     here = ("--http-host", "127.0.0.1", "--http-port", str(port))
-    argv = [str(installed.python), *command.argv[1:], *command.args, *here]
-    process = subprocess.Popen(argv, env=environment(folder, installed))
+    argv = [str(dynamo.python), *command.argv[1:], *command.args, *here]
+    process = subprocess.Popen(argv, env=environment(folder, dynamo))
     try:
         url = f"http://127.0.0.1:{port}"
         eventually(lambda: call(url + READY)[0] == 200, seconds=60)

@@ -16,14 +16,25 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from embedded import dataplane, dynamo, processes
-from embedded.dynamo_graph import ENGINE, Graph, environment, plan
+from embedded import dataplane, processes
+from embedded.dynamo_graph import ENGINE, environment, plan
 from graphs.scripts import verification
 from graphs.scripts.verification import Expectation, Result
 from ops import endpoint
 from ops.endpoint import Deployment, EndpointError
 from ops.verify import verify
-from tests.live import AGGREGATED, DISAGGREGATED, MODEL, PARSERS, DataPlane, started, worker
+from tests.live import (
+    AGGREGATED,
+    DISAGGREGATED,
+    MODEL,
+    NEWEST,
+    PARSERS,
+    DataPlane,
+    graph,
+    installed,
+    started,
+    worker,
+)
 
 BOTH = Expectation(MODEL, ("prefill", "decode"), disaggregated=True)
 ONE = Expectation(MODEL, ("worker",), disaggregated=False)
@@ -97,12 +108,12 @@ def test_worker_gone_for_good(plane: DataPlane) -> None:
 
 def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> None:
     """A second frontend on a directory of dead workers lists the model and calls it ready."""
-    installed = dynamo.install(print)
+    release = installed(NEWEST)
     (port,) = processes.free_ports(1)
     folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
     plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
-    frontend, *_ = plan(DISAGGREGATED, installed, port)
-    variables = environment(folder, installed)
+    frontend, *_ = plan(DISAGGREGATED, release, port)
+    variables = environment(folder, release)
     process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         results = list(verification.verify(f"http://127.0.0.1:{port}", BOTH, wait=3.0))
@@ -137,16 +148,16 @@ def test_aggregated_where_disaggregated_was_promised(plane: DataPlane) -> None:
 def test_worker_without_a_parser(
     plane: DataPlane, parsers: tuple[str, ...], expected: dict[str, str]
 ) -> None:
-    graph = Graph("dynamo", "g", "uid", "round-robin", (worker("agg", parsers=parsers),))
-    plane.serve(graph)
-    failed = failures(plane.url(graph), ONE)
+    without = graph("g", worker("agg", parsers=parsers))
+    plane.serve(without)
+    failed = failures(plane.url(without), ONE)
     assert {name: advice(result) for name, result in failed.items()} == expected
 
 
 def test_frontend_without_the_vocabulary(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    installed = replace(dynamo.install(print), vocabulary=tmp_path / "empty")
-    plane = started(tmp_path / "state", ENGINE, installed)
+    without = replace(installed(NEWEST), vocabulary=tmp_path / "empty")
+    plane = started(tmp_path / "state", ENGINE, lambda _: without)
     try:
         plane.serve(AGGREGATED)
         failed = failures(plane.url(AGGREGATED), ONE)
