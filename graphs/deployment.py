@@ -356,8 +356,9 @@ def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -
     if component.nodes > 1:
         common["multinode"] = {"nodeCount": component.nodes}
     # The picker's and the Planner's images are never the user's: their tags say their version.
-    if plan.image_knobs.runtime_version and component.kind not in ("epp", "planner"):
-        common["runtimeVersionOverride"] = plan.image_knobs.runtime_version
+    said = plan.image_knobs.runtime_version if plan.says_runtime_version else None
+    if said and component.kind not in ("epp", "planner"):
+        common["runtimeVersionOverride"] = said
     return common
 
 

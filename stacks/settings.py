@@ -119,6 +119,7 @@ class Settings(Strict):
         """Every graph, the main one first, resolved and checked. Raises Refusal."""
         pools, local_copy = {each.pool.name: each.pool for each in self.gpu_pools()}, self.cache.local_copy
         planner = self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds)
+        platform_version = self.platform_version()
         plans = (
             resolve(
                 self.published(),
@@ -127,6 +128,7 @@ class Settings(Strict):
                 inference_extension=self.ingress is not None and self.ingress.inference_extension,
                 local_copy=local_copy,
                 planner=planner,
+                platform=platform_version,
             ),
             *(
                 resolve(
@@ -136,13 +138,14 @@ class Settings(Strict):
                     key=f"graphs[{position}]",
                     local_copy=local_copy,
                     planner=planner,
+                    platform=platform_version,
                 )
                 for position, graph in enumerate(self.graphs)
             ),
         )
         for plan in plans:
             check(plan)
-            check_platform(plan, self.platform_version())
+            check_platform(plan, platform_version)
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         platform = self.platform_plan(plans)

@@ -411,6 +411,8 @@ def _image(plan: GraphPlan) -> Iterator[str]:
     if knobs.build is not None:
         yield from _built_image(plan)
         return
+    if not plan.says_runtime_version:
+        return
     said = None if knobs.digest else (knobs.tag or str(plan.version))
     if knobs.runtime_version is None and (said is None or not _SEMANTIC_TAG.match(said)):
         yield (
@@ -426,7 +428,7 @@ def _built_image(plan: GraphPlan) -> Iterator[str]:
             yield f"{key}.{name}: {value!r} and {key}.build exclude each other; keep one"
     if knobs.runtime_version is None:
         yield (
-            f"{key}.build: the operator demands the Dynamo version of an image that is known by its digest; "
+            f"{key}.build: nothing says the Dynamo version of an image that is known by its digest; "
             f"set {key}.runtimeVersion to MAJOR.MINOR.PATCH"
         )
 

@@ -100,7 +100,7 @@ class ImageKnobs(Strict):
     digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
     """Digest, instead of a tag."""
     runtime_version: DynamoVersion | None = None
-    """Dynamo version inside an image whose tag does not say it (`runtimeVersionOverride`)."""
+    """Dynamo version inside an image whose tag does not say it; operators from 1.4 are told and want to know."""
     archs: tuple[Literal["amd64", "arm64"], ...] = ("amd64", "arm64")
     """CPU architectures that the image holds."""
     pull_secret: ObjectName | None = None

@@ -16,7 +16,7 @@ from targets.catalogue import (
 )  # fmt: skip
 from targets.hardware import Gpu, InstanceType
 from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs
-from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
+from targets.releases import EFA_IMAGES_SINCE, RUNTIME_VERSION_SAID_SINCE, Version, efa_tag
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
 _REPOSITORY = {
@@ -116,6 +116,7 @@ class Planner:
 class GraphPlan:
     """One graph, resolved. key: where its knobs stand in the stack's config, for messages.
 
+    platform: version of the operator that runs it.
     image: what its pods run; where the stack builds an image, the published one that is there meanwhile.
     inference_extension: whether a Gateway routes to its workers through an endpoint picker.
     local_copy: whether workers read the weights from a copy on their node's disks.
@@ -125,6 +126,7 @@ class GraphPlan:
     name: str
     target: Target
     version: Version
+    platform: Version
     image: str
     image_knobs: ImageKnobs
     router_mode: str
@@ -136,6 +138,11 @@ class GraphPlan:
     local_copy: bool = False
     planner: Planner | None = None
     """Dynamo's Planner in the graph, None where it is not the autoscaler."""
+
+    @property
+    def says_runtime_version(self) -> bool:
+        """Whether the operator reads the Dynamo version of an image from the graph; earlier ones refuse the field."""
+        return self.platform >= RUNTIME_VERSION_SAID_SINCE
 
     @property
     def gpus(self) -> int:
@@ -212,8 +219,12 @@ def resolve(
     inference_extension: bool = False,
     local_copy: bool = False,
     planner: Planner | None = None,
+    platform: Version | None = None,
 ) -> GraphPlan:
-    """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have."""
+    """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have.
+
+    platform: version of the operator, None for the graph's own.
+    """
     roles = {worker.role for worker in target.workers}
     for role in Role:
         if role not in roles and getattr(knobs, role.value) != RoleKnobs():
@@ -231,6 +242,7 @@ def resolve(
         name=knobs.name or target.graph,
         target=target,
         version=version,
+        platform=platform or version,
         image=_image(target, knobs.image, version, efa=transport == "efa"),
         image_knobs=_image_knobs(knobs.image, pool),
         router_mode=knobs.frontend.router_mode or target.router_mode,

@@ -54,6 +54,9 @@ v1beta1 may be refused for having no services (dynamo#10419).
 ENDPOINT_PICKER_SINCE = Version(1, 5)
 """First release with an endpoint picker of Dynamo's own; before, the picker wants a plug-in configuration."""
 
+RUNTIME_VERSION_SAID_SINCE = Version(1, 4)
+"""First release whose operator knows `runtimeVersionOverride`, and wants it of images whose tag is no version."""
+
 EFA_IMAGES_SINCE = Version(1, 0)
 _EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 2)
 

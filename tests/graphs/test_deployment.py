@@ -195,9 +195,19 @@ def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
         ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.2.1"}, f"r/x@{digest}"),
     ):
         manifest = graph_deployment(plan("trtllm-disagg-b200", graph={"image": image}), "dynamo")
-        for service, _, main in components(manifest).values():
-            assert main["image"] == written
-            assert service.get("runtimeVersionOverride") == image.get("runtimeVersion")
+        assert {main["image"] for _, _, main in components(manifest).values()} == {written}
+
+
+@pytest.mark.parametrize(("platform", "said"), [("1.2.1", None), ("1.3.1", None), ("1.4.2", "1.2.1")])
+def test_the_release_of_an_image_is_said_to_operators_that_know_the_field(
+    platform: str, said: str | None
+) -> None:
+    image = {"tag": "mine", "runtimeVersion": "1.2.1"}
+    values = {"graph": {"image": image}, "platform": {"version": platform}}
+    manifest = graph_deployment(plan("trtllm-disagg-b200", **values), "dynamo")
+    assert {component.get("runtimeVersionOverride") for component, _, _ in components(manifest).values()} == {
+        said
+    }
 
 
 @pytest.mark.parametrize(

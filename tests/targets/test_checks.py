@@ -193,7 +193,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "each other's workers",
     ),
     "tag without a version": (
-        plan(GUIDE, B200, image={"tag": "latest"}),
+        plan(GUIDE, B200, image={"tag": "latest"}, dynamoVersion="1.4.2"),
         "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:latest' does not say its Dynamo version, which "
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
@@ -207,7 +207,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     ),
     "an image that is built of no release": (
         plan(GUIDE, B200, image={"build": BUILD}),
-        "graph.image.build: the operator demands the Dynamo version of an image that is known by its digest; set "
+        "graph.image.build: nothing says the Dynamo version of an image that is known by its digest; set "
         "graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
     "name too long": (
@@ -243,7 +243,10 @@ ACCEPTED = {
     "GB200 over EFA from 1.3": plan(LONG, GB200, 2, dynamoVersion="1.3.1"),
     "EAGLE3 and disaggregation on 1.3.1": plan(AGENTIC, B200, dynamoVersion="1.3.1"),
     "an argument that is not set": plan(GUIDE, B200, decode={"extraArgs": ["--max-beam-width", "1"]}),
-    "a tag with its version": plan(GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.2.1"}),
+    "a tag with its version": plan(
+        GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.4.2"}, dynamoVersion="1.4.2"
+    ),
+    "a tag without a version before 1.4": plan(GUIDE, B200, image={"tag": "latest"}),
     "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
     "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
 }
