@@ -1,0 +1,119 @@
+"""Which graphs an operator of a release is asked to run: every target in every release of it, and every option."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from embedded import nodes
+from graphs.compute_domain import compute_domain
+from graphs.deployment import graph_deployment
+from graphs.model_cache import claim
+from stacks.settings import Settings, parse
+from targets.catalogue import TARGETS
+from targets.plan import GraphPlan
+from targets.releases import LATEST_PATCH
+from tests.operator.release import Object
+
+_DIGEST = "sha256:" + "0123456789abcdef" * 4
+_MANY = {"pool": {"nodes": 2}, "monitoring": {"kind": "install"}}
+_SCALED = {"prefill": {"maxReplicas": 2}, "decode": {"maxReplicas": 2}}
+_INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret": "keys"}
+
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "keda": ("vllm-disagg-h100", _MANY | {"graph": _SCALED, "autoscaling": {"kind": "keda"}}),
+    "planner": (
+        "trtllm-disagg-b200",
+        _MANY | {"graph": _SCALED, "autoscaling": {"kind": "planner", "optimization": "sla"}},
+    ),
+    "local-copy": ("trtllm-disagg-b200", {"cache": {"localCopy": True}}),
+    "kv-router": ("trtllm-disagg-b200", {"graph": {"frontend": {"routerMode": "kv"}}}),
+    "efa": ("vllm-disagg-h100", {"pool": {"nodes": 2}, "graph": {"transport": "efa"}}),
+    "two-graphs": ("trtllm-disagg-b200", {"pool": {"nodes": 2}, "graphs": [{"name": "second"}]}),
+    "two-pools": (
+        "trtllm-disagg-b200",
+        {
+            "pools": [{"name": "other", "instanceType": "p5.48xlarge"}],
+            "graphs": [{"name": "second", "target": "vllm-disagg-h100", "pool": "other"}],
+        },
+    ),
+    "ingress": ("vllm-disagg-h100", {"ingress": _INGRESS}),
+    "picker": ("vllm-disagg-agentic-b200", {"ingress": _INGRESS | {"inferenceExtension": True}}),
+    "digest": (
+        "sglang-disagg-h100",
+        {"graph": {"image": {"digest": _DIGEST, "runtimeVersion": "{version}", "pullSecret": "ngc"}}},
+    ),
+    "monitoring": ("trtllm-disagg-b200", {"monitoring": {"kind": "install"}}),
+    "frontends": ("trtllm-disagg-b200", {"graph": {"frontend": {"replicas": 3}}}),
+}
+"""Target and what the stack says beside it; `{version}` stands for the graph's Dynamo release."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stack's graphs. version: of the graphs; platform: of the operator, the line's latest patch."""
+
+    name: str
+    target: str
+    version: str
+    platform: str
+    said: dict[str, Any] = field(default_factory=dict)
+
+    def settings(self, **graph: Any) -> Settings:
+        """The stack, with more said of its main graph. Raises stacks.settings.ConfigError."""
+        said = _filled(self.said, self.version)
+        values = {
+            "target": self.target,
+            "cluster": {"kind": "existing"},
+            "platform": {"version": self.platform},
+            **said,
+            "graph": {"dynamoVersion": self.version, **said.get("graph", {}), **graph},
+        }
+        for each in values.get("graphs", ()):
+            each.setdefault("dynamoVersion", self.version)
+        return parse(values, set())
+
+
+def cases(line: str) -> Iterator[Case]:
+    """What an operator of that release line is asked to run; some of it the project itself refuses.
+
+    One of a line that the project does not support is asked what the next line would be.
+    """
+    known = min(one for one in LATEST_PATCH if _number(one) >= _number(line))
+    served = [one for one in LATEST_PATCH if _number(one) <= _number(known)]
+    platform = LATEST_PATCH[served[-1]]
+    for target in TARGETS:
+        for version in map(LATEST_PATCH.get, served):
+            yield Case(f"{target}-{version}", target, str(version), platform)
+    for option, (target, said) in OPTIONS.items():
+        yield Case(option, target, platform, platform, said)
+
+
+def graph_of(plan: GraphPlan, namespace: str) -> Object:
+    return graph_deployment(plan, namespace)
+
+
+def surroundings(plan: GraphPlan, namespace: str) -> list[Object]:
+    """What a graph's pods need to be scheduled: the claim of the weights, and the ComputeDomain on GB200."""
+    domain = [compute_domain(plan, namespace)] if plan.needs_compute_domain else []
+    return [claim(namespace, size="300Gi", storage_class=None), *domain]
+
+
+def pool_nodes(plan: GraphPlan, namespace: str) -> list[Object]:
+    """The nodes of the graph's pool, empty and this case's alone by name."""
+    pool = plan.pool
+    return [
+        nodes.node(pool.instance, f"{namespace}-{pool.name}-{index}", "us-east-1a", {})
+        for index in range(pool.nodes)
+    ]
+
+
+def _number(line: str) -> tuple[int, ...]:
+    return tuple(map(int, line.split(".")))
+
+
+def _filled(said: Any, version: str) -> Any:
+    if isinstance(said, dict):
+        return {key: _filled(value, version) for key, value in said.items()}
+    if isinstance(said, list):
+        return [_filled(value, version) for value in said]
+    return said.replace("{version}", version) if isinstance(said, str) else said
