@@ -79,10 +79,11 @@ class ClusterError(Exception):
     """The embedded cluster, or a kubectl command on it, failed; the message says why."""
 
 
-def start(report: Report, state: Path = STATE, graph_version: Version = "v1alpha1") -> Path:
+def start(report: Report, state: Path = STATE, graph_version: Version | None = "v1alpha1") -> Path:
     """Starts what of the cluster is not running, with the data it had; returns the kubeconfig's path.
 
-    graph_version: the API version of DynamoGraphDeployment that the operator stand-in serves.
+    graph_version: the API version of DynamoGraphDeployment that the operator stand-in serves; None leaves the
+    stand-in out, for an operator of the caller's own.
     Raises ClusterError (with the last words of the part that failed) or build.BuildError.
     """
     programs = {"controlplane": str(build.binary(report)), "kwok": str(build.kwok(report))}
@@ -174,7 +175,7 @@ def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -
 
 
 def _daemons(
-    state: Path, programs: Mapping[str, str], ports: Mapping[str, int], graph_version: Version
+    state: Path, programs: Mapping[str, str], ports: Mapping[str, int], graph_version: Version | None
 ) -> list[Daemon]:
     values = {
         **programs,
@@ -191,7 +192,11 @@ def _daemons(
     }
     # Split first: paths may hold spaces.
     commands = [command.split() for command in _COMMANDS.replace("\n ", " ").strip().splitlines()]
-    return [Daemon(name, tuple(word.format(**values) for word in words)) for name, *words in commands]
+    return [
+        Daemon(name, tuple(word.format(**values) for word in words))
+        for name, *words in commands
+        if graph_version or name != "operator"
+    ]
 
 
 def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:

@@ -122,10 +122,14 @@ async def install(api: Api, version: crds.Version) -> None:
     pod_spec = crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
     graphs = crds.dynamo_graph_deployment(version, pod_spec)
     await _make_way(api, graphs, version)
-    for definition in (graphs, crds.scaling_adapter(), crds.compute_domain()):
-        await api.apply(definition)
-        while not await _served(api, definition):
-            await asyncio.sleep(0.05)
+    for definition in (graphs, crds.scaling_adapter()):
+        await _serve(api, definition)
+    await install_compute_domains(api)
+
+
+async def install_compute_domains(api: Api) -> None:
+    """Installs what NVIDIA's DRA driver brings: the ComputeDomain's definition and the class of its channels."""
+    await _serve(api, crds.compute_domain())
     selector = (
         f"device.driver == '{CHANNEL_DRIVER}' && device.attributes['{CHANNEL_DRIVER}'].type == 'channel' && "
         f"device.attributes['{CHANNEL_DRIVER}'].id == 0"
@@ -133,6 +137,12 @@ async def install(api: Api, version: crds.Version) -> None:
     await api.apply(
         _cluster_object("DeviceClass", CHANNEL_CLASS, {"selectors": [{"cel": {"expression": selector}}]})
     )
+
+
+async def _serve(api: Api, definition: Object) -> None:
+    await api.apply(definition)
+    while not await _served(api, definition):
+        await asyncio.sleep(0.05)
 
 
 async def _make_way(api: Api, definition: Object, version: str) -> None:

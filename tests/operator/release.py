@@ -1,4 +1,4 @@
-"""Built Dynamo operators, one folder a release below $DYNAMO_OPERATORS; docs/development.md says how to lay it out."""
+"""Built Dynamo operators, one folder a release below $DYNAMO_OPERATORS; docs/architecture.md says how to lay it out."""
 
 import os
 import re
