@@ -1,5 +1,6 @@
 """A cluster that another stack of this or another program made."""
 
+import json
 from dataclasses import dataclass
 
 import pulumi
@@ -31,7 +32,9 @@ class ReferencedCluster(pulumi.ComponentResource):
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ReferencedCluster", name, None, opts)
         other = pulumi.StackReference(args.stack, opts=pulumi.ResourceOptions(parent=self))
-        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(other.require_output("kubeconfig").apply(str))
+        kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
+            other.require_output("kubeconfig").apply(_as_text)
+        )
         self.provider = cluster_access.provider(self, kubeconfig=kubeconfig, retain=args.retain)
         self.ready = (
             [cluster_access.namespace(self, args.namespace, self.provider, retain=args.retain)]
@@ -39,3 +42,8 @@ class ReferencedCluster(pulumi.ComponentResource):
             else []
         )
         self.register_outputs({"namespace": args.namespace})
+
+
+def _as_text(kubeconfig: object) -> str:
+    """pulumi-eks has it as an object."""
+    return kubeconfig if isinstance(kubeconfig, str) else json.dumps(kubeconfig)

@@ -9,13 +9,12 @@ import pulumi
 import typer
 import yaml
 
-from ops import bench
+from ops import bench, stack_config
 from ops import diff as changes
 from ops import synth as synthesis
 from ops.errors import OpsError
 from ops.evaluate import evaluate
 from ops.progress import Progress
-from ops.stack_file import StackFile
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -40,7 +39,7 @@ def synth(
     ] = synthesis.Format.TREE,
 ) -> None:
     """Write every resource that the stack would register."""
-    evaluation = evaluate(PROJECT, StackFile.load(PROJECT, stack))
+    evaluation = evaluate(PROJECT, stack_config.load(PROJECT, stack))
     if form is not synthesis.Format.TREE:
         typer.echo(synthesis.render(evaluation, form), nl=False)
         return
@@ -78,7 +77,7 @@ def down(
 
 @app.command()
 def status(stack: Stack, embedded: Embedded = False) -> None:
-    """What of the stack is on the embedded cluster."""
+    """What of the stack is deployed."""
     from ops import deploy
 
     for line in deploy.status(deploy.find(stack, embedded=embedded)):

@@ -1,26 +1,67 @@
-"""Stacks through Pulumi's Automation API, with the CLI on PATH and a local file backend unless one is chosen."""
+"""Stacks through Pulumi's Automation API, in the state backend that its CLI is logged in to."""
 
-import os
+import json
+import re
 import shutil
-from collections.abc import Callable, Iterator
+import socket
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
+import psutil
+import typer
 from pulumi import automation
 
 from embedded.paths import STATE
 from ops.errors import OpsError
+from ops.fingerprint import PLAIN
+from ops.stack_file import short_name
 
+Report = Callable[[str], None]
+Result = TypeVar("Result")
 EMBEDDED_BACKEND = STATE / "pulumi"
 """State of stacks on the embedded cluster; it is there once one was deployed through Pulumi."""
 HOW_TO_GET_PULUMI = (
     "install the Pulumi CLI (https://www.pulumi.com/docs/install/) and run the verb again, "
     "or deploy this stack's graph on simulated nodes with --embedded"
 )
+_LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
+_ENVIRONMENT = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 
 class PulumiError(OpsError):
     """Pulumi failed; what it said was shown as it said it."""
+
+
+class LoggedOutError(OpsError):
+    """Pulumi's CLI knows no backend to look for stacks in."""
+
+
+class NoStackError(OpsError):
+    """The backend has no such stack."""
+
+
+class LockedError(OpsError):
+    """Somebody else is changing the stack."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who locked a stack of a file or bucket backend, as Pulumi says it."""
+
+    user: str
+    host: str
+    pid: str
+    since: str
+
+    def may_live(self) -> bool:
+        """Whether it may still be at work; of another machine's processes nobody here can know."""
+        return self.host != socket.gethostname() or psutil.pid_exists(int(self.pid))
+
+    def __str__(self) -> str:
+        return f"{self.user}@{self.host} (process {self.pid}, since {self.since})"
 
 
 def available() -> bool:
@@ -28,38 +69,93 @@ def available() -> bool:
     return shutil.which("pulumi") is not None
 
 
-def select(project: Path, stack: str, *, embedded: bool) -> automation.Stack:
-    """The stack, made if it is not there yet.
+def tell(line: str) -> None:
+    """Say it beside a verb's own output, which may be for a program."""
+    typer.echo(line, err=True)
+
+
+def open_stack(
+    project: Path, stack: str, *, embedded: bool = False, report: Report = tell
+) -> automation.Stack:
+    """A stack that is there. stack: its name, or `organization/name`, as `pulumi --stack` takes it.
 
     embedded: its state lives and ends with the embedded cluster, and it holds no secret worth a passphrase.
+    Raises LoggedOutError, NoStackError, PulumiError.
     """
-    env = environment()
-    if embedded:
-        EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
-        env |= {"PULUMI_BACKEND_URL": EMBEDDED_BACKEND.as_uri(), "PULUMI_CONFIG_PASSPHRASE": ""}
-    options = automation.LocalWorkspaceOptions(env_vars=env)
+    options = _options(embedded=embedded)
+    where = _backend(project, stack, options)
+    report(f"Pulumi: {where}")
+    try:
+        with _said("open the stack"):
+            return automation.select_stack(stack, work_dir=str(project), opts=options)
+    except automation.StackNotFoundError:
+        raise NoStackError(
+            f"--stack: there is no {where}; `pulumi stack ls` lists this backend's stacks, `pulumi login` and "
+            "PULUMI_BACKEND_URL choose another backend, and `organization/stack` another organization"
+        ) from None
+
+
+def make_stack(
+    project: Path, stack: str, *, embedded: bool = False, report: Report = tell
+) -> automation.Stack:
+    """The stack, made if it is not there yet: for `up` alone. Raises LoggedOutError, PulumiError."""
+    options = _options(embedded=embedded)
+    report(f"Pulumi: {_backend(project, stack, options)}")
     with _said("open the stack"):
         return automation.create_or_select_stack(stack, work_dir=str(project), opts=options)
 
 
-def environment() -> dict[str, str]:
-    """What is added to the environment of every command: state goes to files unless a backend is chosen."""
-    chosen = {"PULUMI_BACKEND_URL", "PULUMI_ACCESS_TOKEN"} & os.environ.keys()
-    return {"PULUMI_SKIP_UPDATE_CHECK": "true"} | ({} if chosen else {"PULUMI_BACKEND_URL": "file://~"})
+def summaries(project: Path, *, embedded: bool = False) -> list[automation.StackSummary]:
+    """Every stack of the project in the backend. Raises LoggedOutError, PulumiError."""
+    workspace = _workspace(project, _options(embedded=embedded))
+    with _said("list the stacks"):
+        return workspace.list_stacks()
 
 
-def output(project: Path, stack: str, name: str) -> str | None:
-    """An output of a deployed stack, in clear; None if it has no such output. Raises PulumiError."""
-    opened = select(project, stack, embedded=False)
+def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
+    """What the stack's state holds, as Pulumi exports it. Raises PulumiError."""
+    with _said("read the stack's state"):
+        deployment: Mapping[str, Any] = stack.export_stack().deployment or {}
+    return list(deployment.get("resources") or ())
+
+
+def output(project: Path, stack: str, name: str, *, report: Report = tell) -> str | None:
+    """An output of a deployed stack, in clear; None if it has no such output. Structured values come as JSON.
+
+    stack: of this project, or another's as `organization/project/name`. Raises as open_stack does.
+    """
+    opened = open_stack(project, stack, report=report)
     with _said("read the stack's outputs"):
-        outputs = opened.outputs()
-    return str(outputs[name].value) if name in outputs else None
+        found = opened.outputs().get(name)
+    if found is None:
+        return None
+    return found.value if isinstance(found.value, str) else json.dumps(found.value)
 
 
-def up(stack: automation.Stack, report: Callable[[str], None]) -> str:
-    """Deploy; returns in words how many resources changed in which way."""
-    with _said("deploy"):
-        result = stack.up(on_output=report, color="never")
+def outputs(stack: automation.Stack) -> dict[str, Any]:
+    """The deployed stack's outputs, secrets hidden. Raises PulumiError."""
+    with _said("read the stack's outputs"):
+        found = stack.outputs()
+    return {name: "[secret]" if found[name].secret else found[name].value for name in sorted(found)}
+
+
+def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
+    """The stack's whole config as Pulumi resolves it, environments of Pulumi ESC included: text, and whether secret.
+
+    Secrets stay hidden. Raises LoggedOutError, PulumiError.
+    """
+    workspace = _workspace(project, _options(embedded=False))
+    with _said(f"read the config of {stack}"):
+        # Automation's own get_all_config would ask for every secret in clear.
+        found = workspace.pulumi_command.run(
+            ["config", "--json", "--stack", stack], str(project), workspace.env_vars
+        )
+    return _config(found.stdout)
+
+
+def up(stack: automation.Stack, report: Report) -> str:
+    """Deploy; returns in words how many resources changed in which way. Raises PulumiError, LockedError."""
+    result = _unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
     counts = {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
     same = counts.pop("same", 0)
     counts.pop("read", None)
@@ -67,11 +163,76 @@ def up(stack: automation.Stack, report: Callable[[str], None]) -> str:
     return f"{sum(counts.values())} changes ({', '.join(filter(None, [changed, f'{same} unchanged']))})"
 
 
-def down(stack: automation.Stack, report: Callable[[str], None]) -> None:
-    """Destroy every resource and forget the stack; its config file stays."""
-    with _said("destroy"):
-        stack.destroy(on_output=report, color="never")
+def down(stack: automation.Stack, report: Report) -> None:
+    """Destroy every resource and forget the stack; its config file stays. Raises PulumiError, LockedError."""
+    _unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
+    with _said("forget the stack"):
         stack.workspace.remove_stack(stack.name, preserve_config=True)
+
+
+def _unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
+    """The work's result; a lock that a dead process of this machine left is taken away first. Raises LockedError."""
+    try:
+        with _said(what):
+            return work()
+    except automation.ConcurrentUpdateError as held:
+        holders = [Holder(*found) for found in _LOCK.findall(str(held))]
+        if not holders or any(holder.may_live() for holder in holders):
+            raise _locked(stack, held) from None
+    report(f"taking away the lock of {', '.join(map(str, holders))}: that process is gone")
+    stack.cancel()
+    try:
+        with _said(what):
+            return work()
+    except automation.ConcurrentUpdateError as held:
+        raise _locked(stack, held) from None
+
+
+def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
+    holders = [str(Holder(*found)) for found in _LOCK.findall(str(held))]
+    return LockedError(
+        f"--stack: {stack.name} is being changed by {', '.join(holders) or 'another update'}; wait for it, or end it "
+        f"and run `pulumi cancel {stack.name}`"
+    )
+
+
+def _options(*, embedded: bool) -> automation.LocalWorkspaceOptions:
+    """No backend is chosen for a real stack: the verbs look where `pulumi` itself does."""
+    if not embedded:
+        return automation.LocalWorkspaceOptions(env_vars=dict(_ENVIRONMENT))
+    EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
+    own = {"PULUMI_BACKEND_URL": EMBEDDED_BACKEND.as_uri(), "PULUMI_CONFIG_PASSPHRASE": ""}
+    return automation.LocalWorkspaceOptions(env_vars=_ENVIRONMENT | own)
+
+
+def _workspace(project: Path, options: automation.LocalWorkspaceOptions) -> automation.LocalWorkspace:
+    return automation.LocalWorkspace(work_dir=str(project), env_vars=options.env_vars)
+
+
+def _backend(project: Path, stack: str, options: automation.LocalWorkspaceOptions) -> str:
+    """The stack with its backend and organization, in words. Raises LoggedOutError."""
+    workspace = _workspace(project, options)
+    try:
+        who = workspace.who_am_i()
+    except automation.CommandError:
+        raise LoggedOutError(
+            "Pulumi is not logged in, so no stack can be found: run `pulumi login` (Pulumi Cloud), `pulumi login "
+            "file://~` or another backend's address, or set PULUMI_BACKEND_URL"
+        ) from None
+    organization = stack.rpartition("/")[0].partition("/")[0]
+    if who.organizations and not organization:
+        organization = _default_organization(workspace) or who.user
+    place = f" of organization {organization}" if organization else ""
+    return f"stack {short_name(stack)}{place} in {who.url or 'the backend of ' + who.user}"
+
+
+def _default_organization(workspace: automation.LocalWorkspace) -> str:
+    try:
+        return workspace.pulumi_command.run(
+            ["org", "get-default"], workspace.work_dir, workspace.env_vars
+        ).stdout.strip()
+    except automation.CommandError:
+        return ""
 
 
 @contextmanager
@@ -79,6 +240,20 @@ def _said(what: str) -> Iterator[None]:
     """A failed command as an error of ours: its last words, for the whole was shown while it ran."""
     try:
         yield
+    except (automation.StackNotFoundError, automation.ConcurrentUpdateError):
+        raise
     except automation.CommandError as failed:
         errors = [line.strip() for line in str(failed).splitlines() if "error:" in line]
         raise PulumiError(f"Pulumi could not {what}: {errors[-1] if errors else failed}") from None
+
+
+def _config(text: str) -> dict[str, tuple[str, bool]]:
+    found = json.loads(text)
+    return {key: (_as_text(entry), bool(entry.get("secret"))) for key, entry in found.items()}
+
+
+def _as_text(entry: Mapping[str, Any]) -> str:
+    """A value that holds a secret comes without a text: its secret parts are hidden in the object."""
+    if "objectValue" in entry:
+        return json.dumps(entry["objectValue"], sort_keys=True)
+    return str(entry.get("value", PLAIN))

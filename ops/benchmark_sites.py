@@ -10,7 +10,7 @@ import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ from ops.apply import Kubectl, Report, address, label
 from ops.deploy import Stack
 from ops.endpoint import deployment, reached
 from ops.errors import OpsError
+from ops.kubeconfig import kubectl_options
 from targets.catalogue import MODEL_ID, Role
 
 _READY_SECONDS = 120
@@ -93,9 +94,9 @@ class EmbeddedSite(_Deployed):
         return bool(cluster.kubectl("get", *graph, "--ignore-not-found", "--output=name", state=self._state))
 
     def end_graphs(self) -> None:
-        """Delete every graph of its namespace, also one that a deployment made and was killed before it wrote so."""
+        """Delete the stack's graphs, also one that a deployment made and was killed before it wrote so."""
         if cluster.is_running(self._state):
-            cluster.kubectl(*_all_graphs(self._stack), state=self._state)
+            cluster.kubectl(*_own_graphs(self._stack), state=self._state)
 
     def verify(self) -> None:
         """See that it answers."""
@@ -126,15 +127,19 @@ class ClusterSite(_Deployed):
     def __init__(self, stack: Stack, report: Report, state: Path) -> None:
         super().__init__(stack, report, state)
         self._options: list[str] | None = None
+        self._reached = ExitStack()
 
     def is_up(self) -> bool:
         """Whether Pulumi has resources of it."""
-        deployed = automation.select(PROJECT, self.stack, embedded=False).export_stack().deployment or {}
-        return bool(deployed.get("resources"))
+        try:
+            opened = automation.open_stack(PROJECT, self._stack.full_name, report=self._report)
+        except automation.NoStackError:
+            return False
+        return bool(automation.resources(opened))
 
     def end_graphs(self) -> None:
-        """Delete every graph of its namespace, also one that a deployment made and was killed before it wrote so."""
-        self._kubectl(*_all_graphs(self._stack))
+        """Delete the stack's graphs, also one that a deployment made and was killed before it wrote so."""
+        self._kubectl(*_own_graphs(self._stack))
 
     def verify(self) -> None:
         """See that it answers, through a port-forward."""
@@ -175,25 +180,11 @@ class ClusterSite(_Deployed):
 
     def _command(self, *arguments: str) -> list[str]:
         if self._options is None:
-            self._options = self._cluster_options()
-        return ["kubectl", *self._options, *arguments]
-
-    def _cluster_options(self) -> list[str]:
-        """Which cluster: as the stack says, or the kubeconfig that it has as output."""
-        said = self._stack.settings.cluster
-        if said.kind == "existing":
-            given = (("--kubeconfig", said.kubeconfig), ("--context", said.context))
-            return [f"{flag}={value}" for flag, value in given if value]
-        outputs = automation.select(PROJECT, self.stack, embedded=False).outputs()
-        if "kubeconfig" not in outputs:
-            raise BenchmarkError(
-                f"--stack: {self.stack} has no output `kubeconfig`, so its cluster cannot be reached"
+            # For as long as this site is used; a kubeconfig that was written for it goes with it.
+            self._options = self._reached.enter_context(
+                kubectl_options(self._stack.settings, self._stack.full_name)
             )
-        # Ends with this process; only its owner can read it.
-        self._kubeconfig = tempfile.NamedTemporaryFile("w", suffix=".yaml")  # noqa: SIM115
-        self._kubeconfig.write(str(outputs["kubeconfig"].value))
-        self._kubeconfig.flush()
-        return [f"--kubeconfig={self._kubeconfig.name}"]
+        return ["kubectl", *self._options, *arguments]
 
 
 def site(stack: Stack, report: Report, *, state: Path = STATE) -> EmbeddedSite | ClusterSite:
@@ -201,9 +192,11 @@ def site(stack: Stack, report: Report, *, state: Path = STATE) -> EmbeddedSite |
     return EmbeddedSite(stack, report, state) if stack.embedded else ClusterSite(stack, report, state)
 
 
-def _all_graphs(stack: Stack) -> list[str]:
-    where = [f"--namespace={stack.namespace}", "--all", "--ignore-not-found"]
-    return ["delete", "dynamographdeployments", *where, "--cascade=background", "--timeout=120s"]
+def _own_graphs(stack: Stack) -> list[str]:
+    """By their names: in a namespace that the stack did not make, there may be graphs of others."""
+    names = [plan.name for plan in stack.settings.plans()]
+    where = [f"--namespace={stack.namespace}", "--ignore-not-found"]
+    return ["delete", "dynamographdeployments", *names, *where, "--cascade=background", "--timeout=120s"]
 
 
 def job_spec(stack: Stack, points: Sequence[Point]) -> JobSpec:

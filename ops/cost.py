@@ -4,7 +4,7 @@ from pathlib import Path
 
 from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
-from ops.stack_file import StackFile
+from ops import stack_config
 from stacks.cost import hourly, hourly_of_main_graph
 from stacks.settings import Settings, from_text
 from targets.prices import Cost, usd_per_million_tokens
@@ -14,7 +14,7 @@ UNKNOWN = "unknown"
 
 def cost(project: Path, stack: str) -> list[str]:
     """The lines of the table. Raises StackFileError and ConfigError."""
-    stack_file = StackFile.load(project, stack)
+    stack_file = stack_config.load(project, stack)
     settings = from_text(stack_file.config, set(stack_file.secret_keys))
     priced = hourly(settings)
     if priced is None:

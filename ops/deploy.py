@@ -3,18 +3,21 @@
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pulumi import automation as pulumi_automation
+
 from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.paths import PROJECT, STATE
 from graphs.names import DOWNLOAD_JOB, RETAINED
 from graphs.placement import pool_labels
-from ops import automation, preflight, teardown
+from ops import automation, preflight, stack_config, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
@@ -45,9 +48,13 @@ class DestinationError(OpsError):
 
 @dataclass(frozen=True, kw_only=True)
 class Stack:
-    """A stack and where it goes. embedded: onto the embedded cluster. own_nodes: it brings simulated nodes along."""
+    """A stack and where it goes. embedded: onto the embedded cluster. own_nodes: it brings simulated nodes along.
+
+    full_name: as it was asked for, which may be `organization/name`.
+    """
 
     file: StackFile
+    full_name: str
     settings: Settings
     embedded: bool
     own_nodes: bool
@@ -68,14 +75,18 @@ def find(stack: str, *, embedded: bool, project: Path = PROJECT) -> Stack:
 
     Raises StackFileError, stacks.settings.ConfigError.
     """
-    file = StackFile.load(project, stack)
+    file = stack_config.load(project, stack)
     settings = settings_of(file)
     at_home = is_embedded(settings, project)
     if embedded and not at_home:
         file = on_embedded(file)
         settings = settings_of(file)
     return Stack(
-        file=file, settings=settings, embedded=embedded or at_home, own_nodes=embedded and not at_home
+        file=file,
+        full_name=stack,
+        settings=settings,
+        embedded=embedded or at_home,
+        own_nodes=embedded and not at_home,
     )
 
 
@@ -87,15 +98,17 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
         _require_pulumi(stack)
-        automation.up(automation.select(PROJECT, stack.name, embedded=False), report)
-        return masked_outputs(evaluation)
+        opened = automation.make_stack(PROJECT, stack.full_name, report=report)
+        report(f"{stack.name}: {automation.up(opened, report)}")
+        return automation.outputs(opened)
     kubectl = _start(stack, report, state)
     _start_data_plane(stack, report, state)
     preflight.check(evaluation, kubectl)
     if stack.own_nodes:
         cluster.add_nodes([_cpu_node(stack)], state)
     if _through_pulumi(stack, kubectl, state):
-        changes: object = automation.up(automation.select(PROJECT, stack.name, embedded=True), report)
+        opened = automation.make_stack(PROJECT, stack.name, embedded=True, report=report)
+        changes: object = automation.up(opened, report)
     else:
         changes = _apply(evaluation, stack, kubectl, report, state)
     report(f"{stack.name}: {changes}")
@@ -108,7 +121,7 @@ def down(
     """Take the stack down, in order, and the embedded cluster with its last stack. Raises as `up` does."""
     if not stack.embedded:
         _require_pulumi(stack)
-        automation.down(automation.select(PROJECT, stack.name, embedded=False), report)
+        automation.down(automation.open_stack(PROJECT, stack.full_name, report=report), report)
         return
     if not cluster.is_running(state):
         if not state.exists():
@@ -117,7 +130,7 @@ def down(
         _start(stack, report, state)
     kubectl = partial(_kubectl, state)
     if _through_pulumi(stack, kubectl, state):
-        automation.down(automation.select(PROJECT, stack.name, embedded=True), report)
+        automation.down(automation.open_stack(PROJECT, stack.name, embedded=True, report=report), report)
     else:
         objects = _in_teardown_order(evaluate(PROJECT, stack.file), stack, kubectl)
         kept = [obj for obj in objects if RETAINED.items() <= obj["metadata"].get("labels", {}).items()]
@@ -127,27 +140,52 @@ def down(
         teardown.tear_down(gone, kubectl, report, timeout=timeout)
     if stack.own_nodes:
         cluster.remove_nodes(f"{STACK_LABEL}={stack.name}", state)
-    if _something_left(kubectl):
+    if _something_left(kubectl, state):
         report("embedded cluster: keeps running for what is left on it")
     else:
         cluster.stop(report, state)
 
 
 def status(stack: Stack, *, state: Path = STATE) -> list[str]:
-    """What of the stack is on the embedded cluster, a line each."""
+    """What of the stack is there, a line each: on the embedded cluster its objects, elsewhere what Pulumi knows."""
     if not stack.embedded:
-        raise DestinationError(
-            f"--stack: {stack.name} is not on the embedded cluster; see `pulumi stack --stack {stack.name}`"
-        )
+        _require_pulumi(stack)
+        return _state_lines(automation.open_stack(PROJECT, stack.full_name))
     if not cluster.is_running(state):
         return ["the embedded cluster is not running: start it with `make up`"]
     kubectl = partial(_kubectl, state)
-    there = members(kubectl, evaluate(PROJECT, stack.file), stack.namespace)
+    there = _there(stack, kubectl, state)
     if not there:
         return [f"{stack.name} is not deployed"]
     lines = [_object_line(obj) for obj in reversed(there)]
     pods = json.loads(kubectl("get", "pods", f"--namespace={stack.namespace}", "--output=json"))["items"]
     return [*lines, *(_pod_line(pod) for pod in pods), *_live_lines(stack, state)]
+
+
+def _there(stack: Stack, kubectl: Kubectl, state: Path) -> list[dict[str, Any]]:
+    """The stack's objects on the embedded cluster, newest first."""
+    evaluation = evaluate(PROJECT, stack.file)
+    if not _through_pulumi(stack, kubectl, state):
+        return members(kubectl, evaluation, stack.namespace)
+    # What Pulumi makes has no label of ours; its state says whether it made anything.
+    try:
+        automation.open_stack(PROJECT, stack.name, embedded=True)
+    except automation.NoStackError:
+        return []
+    found = [teardown.live(kubectl, resource.inputs) for resource in manifests(evaluation)]
+    return [obj for obj in reversed(found) if obj]
+
+
+def _state_lines(opened: pulumi_automation.Stack) -> list[str]:
+    kinds = Counter(str(resource["type"]) for resource in automation.resources(opened))
+    made = sum(kinds.values()) - kinds["pulumi:pulumi:Stack"]
+    if not made:
+        return ["nothing is deployed"]
+    outputs = automation.outputs(opened)
+    graphs = sum(count for kind, count in kinds.items() if kind.endswith(f":{GRAPH_KIND}"))
+    node_groups = kinds["aws:eks/nodeGroup:NodeGroup"]
+    summary = f"{made} resources, {node_groups} node groups and {graphs} graphs among them"
+    return [summary, *(f"{name}: {value}" for name, value in outputs.items())]
 
 
 def masked_outputs(evaluation: Evaluation) -> Mapping[str, Any]:
@@ -299,11 +337,17 @@ def _teardown_rank(obj: Mapping[str, Any]) -> int:
     return {GRAPH_KIND: 0, "Namespace": 2}.get(str(obj["kind"]), 1)
 
 
-def _something_left(kubectl: Kubectl) -> bool:
+def _something_left(kubectl: Kubectl, state: Path) -> bool:
     """Whether other stacks' objects, anybody's graphs or retained weights are on the cluster."""
+    if state == STATE and automation.EMBEDDED_BACKEND.exists():
+        known = automation.summaries(PROJECT, embedded=True)
+        if any(summary.resource_count for summary in known):
+            return True
     retained = ",".join(f"{key}={value}" for key, value in RETAINED.items())
     looks = (
         ("secrets", "--selector=applyset.kubernetes.io/id"),
+        # An `up` that broke off has no ApplySet yet.
+        ("namespaces,jobs,persistentvolumeclaims,nodes", f"--selector={STACK_LABEL}"),
         ("persistentvolumeclaims", f"--selector={retained}"),
         ("dynamographdeployments",),
     )

@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,10 +12,11 @@ from embedded import dataplane, dynamo
 from embedded.paths import PROJECT, STATE
 from graphs.names import HTTP_PORT, frontend_service
 from graphs.scripts.verification import Expectation
-from ops import automation
+from ops import stack_config
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
-from ops.stack_file import StackFile
+from ops.kubeconfig import kubectl_options
+from stacks.settings import Settings
 from targets.catalogue import MODEL_ID, Role
 
 
@@ -25,18 +26,14 @@ class EndpointError(OpsError):
 
 @dataclass(frozen=True, kw_only=True)
 class Deployment:
-    """A stack's graph and where it is. kubeconfig, context: None for kubectl's own default.
+    """A stack's graph and where it is. stack: as it was asked for."""
 
-    stack: the deployed stack whose output `kubeconfig` leads to the cluster, None where the config says the way.
-    """
-
+    stack: str
+    settings: Settings
     namespace: str
     graph: str
     expected: Expectation
     embedded: bool
-    kubeconfig: str | None
-    context: str | None
-    stack: str | None = None
 
 
 @dataclass(frozen=True)
@@ -52,19 +49,17 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
 
     Raises StackFileError, ConfigError or Refusal.
     """
-    stack_file = StackFile.load(PROJECT, stack)
+    stack_file = stack_config.load(PROJECT, stack)
     settings = settings_of(on_embedded(stack_file) if embedded else stack_file)
     plan = settings.plan()
     roles = tuple(dict.fromkeys(str(planned.worker.role) for planned in plan.workers))
-    cluster = settings.cluster
     return Deployment(
-        namespace=cluster.namespace,
+        stack=stack,
+        settings=settings,
+        namespace=settings.cluster.namespace,
         graph=plan.name,
         expected=Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles),
         embedded=is_embedded(settings, PROJECT),
-        kubeconfig=getattr(cluster, "kubeconfig", None),
-        context=getattr(cluster, "context", None),
-        stack=None if cluster.kind == "existing" else stack,
     )
 
 
@@ -72,7 +67,8 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
 def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
     """The endpoint for as long as the block runs; `timeout` seconds for it to appear. Raises EndpointError."""
     if not deployed.embedded:
-        with _kubeconfig(deployed) as kubeconfig, _port_forward(deployed, kubeconfig, timeout) as url:
+        options = kubectl_options(deployed.settings, deployed.stack)
+        with options as found, _port_forward(deployed, found, timeout) as url:
             yield Endpoint(url)
         return
     try:
@@ -83,27 +79,7 @@ def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
 
 
 @contextmanager
-def _kubeconfig(deployed: Deployment) -> Iterator[str | None]:
-    """Path of the kubeconfig; what a stack has as output is in a private file for as long as the block runs."""
-    if deployed.stack is None:
-        yield deployed.kubeconfig
-        return
-    if not automation.available():
-        raise EndpointError(
-            f"--stack: the way to {deployed.stack}'s cluster is one of its outputs, and no Pulumi CLI is on PATH; "
-            "install it, or forward the frontend's port yourself and give --url"
-        )
-    kubeconfig = automation.output(PROJECT, deployed.stack, "kubeconfig")
-    if kubeconfig is None:
-        raise EndpointError(f"--stack: {deployed.stack} has no output `kubeconfig`: is it deployed?")
-    with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
-        file.write(kubeconfig)
-        file.flush()
-        yield file.name
-
-
-@contextmanager
-def _port_forward(deployed: Deployment, kubeconfig: str | None, timeout: float) -> Iterator[str]:
+def _port_forward(deployed: Deployment, options: Sequence[str], timeout: float) -> Iterator[str]:
     """kubectl's port-forward to the frontend's Service on a free port of 127.0.0.1, ended with the block."""
     kubectl = shutil.which("kubectl")
     if not kubectl:
@@ -111,8 +87,6 @@ def _port_forward(deployed: Deployment, kubeconfig: str | None, timeout: float) 
             "kubectl is not on PATH: install it (https://kubernetes.io/docs/tasks/tools), or forward the frontend's "
             "port yourself and give --url"
         )
-    where = [("--kubeconfig", kubeconfig), ("--context", deployed.context)]
-    options = [f"{flag}={value}" for flag, value in where if value]
     service = f"service/{frontend_service(deployed.graph)}"
     forward = [
         "port-forward",

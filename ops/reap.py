@@ -7,8 +7,6 @@ last deployment through Pulumi.
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from pulumi import automation as pulumi_automation
-
 from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
 from graphs.time_to_live import seconds
@@ -30,12 +28,10 @@ class ReapError(OpsError):
 def down(stack: str, embedded: bool, report: Report) -> None:
     """Take a stack down whose verb was killed. Raises as deploy.down does.
 
-    A lock that it left is broken first, and its graphs end: Pulumi may have been killed before it knew of them, and
+    Its graphs end first: Pulumi may have been killed before it knew of them, and
     while their pods run, the claims that they mount cannot go.
     """
     found = deploy.find(stack, embedded=embedded)
-    if automation.available() and (not found.embedded or automation.EMBEDDED_BACKEND.exists()):
-        automation.select(PROJECT, stack, embedded=found.embedded).cancel()
     try:
         site(found, report).end_graphs()
     except (OpsError, ClusterError) as error:
@@ -75,7 +71,8 @@ def due() -> Iterator[tuple[str, bool, str, Lease | None]]:
 
 
 def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
-    deployed = {summary.name: summary for summary in _summaries() if summary.resource_count}
+    summaries = automation.summaries(PROJECT)
+    deployed = {summary.name: summary for summary in summaries if summary.resource_count}
     for name in stacks(PROJECT):
         if name not in deployed:
             continue
@@ -88,9 +85,3 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
                 f"its tags.ttl of {ttl} is over, it was deployed {updated:%Y-%m-%d %H:%M} UTC",
                 None,
             )
-
-
-def _summaries() -> list[pulumi_automation.StackSummary]:
-    return pulumi_automation.LocalWorkspace(
-        work_dir=str(PROJECT), env_vars=automation.environment()
-    ).list_stacks()

@@ -18,16 +18,21 @@ class StackFileError(OpsError):
 
 @dataclass(frozen=True, kw_only=True)
 class StackFile:
-    """config: full key to text, structured values as JSON. secret_keys: the keys that hold an encrypted value."""
+    """config: full key to text, structured values as JSON. secret_keys: the keys that hold an encrypted value.
+
+    stack: its name alone. environments: of Pulumi ESC, whose values only Pulumi's CLI can open.
+    """
 
     project: str
     stack: str
     config: Mapping[str, str]
     secret_keys: frozenset[str]
+    environments: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, project: Path, stack: str) -> "StackFile":
-        """Read both files. Raises StackFileError."""
+        """Read both files. stack: its name, or `organization/name`. Raises StackFileError."""
+        stack = short_name(stack)
         path = project / f"Pulumi.{stack}.yaml"
         if not path.exists():
             raise StackFileError(
@@ -35,12 +40,14 @@ class StackFile:
             )
         described = _read(project / "Pulumi.yaml")
         name = str(described["name"])
-        values = _defaults(name, described.get("config") or {}) | (_read(path).get("config") or {})
+        said = _read(path)
+        values = _defaults(name, described.get("config") or {}) | (said.get("config") or {})
         return cls(
             project=name,
             stack=stack,
             config={key: _text(_opened(value)) for key, value in sorted(values.items())},
             secret_keys=frozenset(key for key, value in values.items() if _has_secret(value)),
+            environments=_environments(said.get("environment")),
         )
 
     def environment(self) -> dict[str, str]:
@@ -49,6 +56,11 @@ class StackFile:
             "PULUMI_CONFIG": json.dumps(self.config, sort_keys=True),
             "PULUMI_CONFIG_SECRET_KEYS": json.dumps(sorted(self.secret_keys)),
         }
+
+
+def short_name(stack: str) -> str:
+    """The name alone of `organization/project/name`: stack files are named by it."""
+    return stack.rpartition("/")[2]
 
 
 def stacks(project: Path) -> list[str]:
@@ -66,6 +78,13 @@ def _read(path: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise StackFileError(f"{path.name} is not a mapping of keys to values")
     return content
+
+
+def _environments(declared: Any) -> tuple[str, ...]:
+    """Names of imported environments; one that is written in the stack file itself is called so."""
+    if isinstance(declared, list):
+        return tuple(next(iter(each)) if isinstance(each, Mapping) else str(each) for each in declared)
+    return ("its own",) if declared else ()
 
 
 def _defaults(project: str, declared: Mapping[str, Any]) -> dict[str, Any]:

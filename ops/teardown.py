@@ -26,7 +26,7 @@ def tear_down(
     """
     removed = 0
     for obj in objects:
-        if not _get(kubectl, obj):
+        if not live(kubectl, obj):
             continue
         report(f"remove {label(obj)}")
         kubectl("delete", *address(obj), "--cascade=background", "--wait=false", "--ignore-not-found")
@@ -50,7 +50,7 @@ def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
 
 def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The object and, for a graph, its pods, as far as they are still there."""
-    left = [found] if (found := _get(kubectl, obj)) else []
+    left = [found] if (found := live(kubectl, obj)) else []
     if obj["kind"] == GRAPH_KIND:
         selector = f"--selector={GRAPH_LABEL}={obj['metadata']['name']}"
         pods = kubectl(
@@ -60,7 +60,8 @@ def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
     return left
 
 
-def _get(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+def live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The object as it is on the cluster, None if it is not there."""
     found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
     return json.loads(found) if found else None
 

@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from ops import stack_config
 from ops.errors import OpsError
-from ops.stack_file import StackFile
 from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings, from_text
 from targets.capacity import CapacityKind
@@ -59,7 +59,7 @@ class Timeline:
 
 def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
     """Both orders for the stack's pool. Raises OpsError for a bad override, ConfigError for a bad stack."""
-    stack_file = StackFile.load(project, stack)
+    stack_file = stack_config.load(project, stack)
     settings = from_text(stack_file.config, set(stack_file.secret_keys))
     try:
         assumptions = assume(overrides)

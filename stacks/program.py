@@ -265,22 +265,25 @@ def _benchmark(
 def _outputs(
     settings: Settings, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], ingress: Ingress | None
 ) -> dict[str, Any]:
-    """What the deployed graphs give: of the first one, but `endpoints` (by graph) and `gpus` (by model, in all)."""
+    """What the stack is, and what its graphs give: of the first one, but `endpoints` (by graph) and `gpus` (by model).
+
+    What does not hang on running nodes is always there, so that another program can rely on it.
+    """
+    namespace = settings.cluster.namespace
+    always = {"namespace": namespace, "model": MODEL_ID, "target": settings.target}
     if not graphs:
-        return {}
+        return always
     plan, graph = plans[0], graphs[0]
-    namespace, service = settings.cluster.namespace, frontend_service(plan.name)
+    service = frontend_service(plan.name)
     gpus = Counter[str]()
     for each in plans:
         if each.pool.instance.gpu:
             gpus[each.pool.instance.gpu.value] += each.gpus
     return {
+        **always,
         "endpoint": graph.endpoint,
         "endpoints": {each.name: made.endpoint for each, made in zip(plans, graphs, strict=True)},
-        "namespace": namespace,
         "graph": graph.name,
-        "model": MODEL_ID,
-        "target": plan.target.name,
         "gpus": dict(gpus),
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
         **({"publicEndpoint": ingress.endpoint} if ingress else {}),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Union, get_args, get_origin
 
 import pulumi
+from pulumi.runtime.config import get_config_env, is_config_secret
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -186,9 +187,11 @@ class Settings(Strict):
 def load() -> Settings:
     """Read and check the stack's config. Raises ConfigError with one line a problem."""
     config = pulumi.Config(PROJECT)
-    keys = [key for key in pulumi.runtime.get_config_env() if key.startswith(f"{PROJECT}:")]
-    values = {key: config.require(key.removeprefix(f"{PROJECT}:")) for key in keys}
-    return from_text(values, set(pulumi.runtime.get_config_secret_keys_env()))
+    # The environment tells unknown keys too; an inline program of the Automation API has its config elsewhere.
+    written = {key.removeprefix(f"{PROJECT}:") for key in get_config_env() if key.startswith(f"{PROJECT}:")}
+    values = {key: config.get(key) for key in sorted({*_by_alias(Settings), *written})}
+    said = {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
+    return from_text(said, {key for key in said if is_config_secret(key)})
 
 
 def from_text(config: Mapping[str, str], secret_keys: set[str]) -> Settings:

@@ -41,7 +41,9 @@ def dev(**sections: Any) -> deploy.Stack:
     file = StackFile.load(PROJECT, "dev")
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in sections.items()}
     file = replace(file, config=config)
-    return deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=False)
+    return deploy.Stack(
+        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=False
+    )
 
 
 def with_a_second_pool(name: str) -> deploy.Stack:
@@ -50,7 +52,9 @@ def with_a_second_pool(name: str) -> deploy.Stack:
     further = {"pools": [{"name": "copy", "active": True}], "graphs": [{"name": "copy", "pool": "copy"}]}
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in further.items()}
     file = on_embedded(replace(file, config=config))
-    return deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=True)
+    return deploy.Stack(
+        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=True
+    )
 
 
 def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
@@ -219,7 +223,9 @@ def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
 def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> None:
     file = dev(graph={"name": "other"}).file
     file = replace(file, config={**file.config, f"{PREFIX}:target": "trtllm-disagg-8k"})
-    same_shape = deploy.Stack(file=file, settings=settings_of(file), embedded=True, own_nodes=False)
+    same_shape = deploy.Stack(
+        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=False
+    )
     before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
     up(same_shape, state)
     assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before

@@ -1,0 +1,46 @@
+"""How a verb reaches the cluster of a stack: kubectl's options, and the kubeconfig that a stack has as output."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from embedded.paths import PROJECT
+from ops import automation
+from ops.errors import OpsError
+from stacks.sections.cluster import ExistingCluster, StackCluster
+from stacks.settings import Settings
+
+
+class KubeconfigError(OpsError):
+    """The way to the stack's cluster is not known here; the message says what to do."""
+
+
+@contextmanager
+def kubectl_options(settings: Settings, stack: str) -> Iterator[list[str]]:
+    """kubectl's options for the stack's cluster, for as long as the block runs. stack: as Pulumi is to be asked for it.
+
+    A kubeconfig out of a stack's outputs is in a private file meanwhile. Raises KubeconfigError, and what
+    automation.output raises.
+    """
+    said = settings.cluster
+    if isinstance(said, ExistingCluster):
+        given = (("--kubeconfig", said.kubeconfig), ("--context", said.context))
+        yield [f"{flag}={value}" for flag, value in given if value]
+        return
+    source = said.stack if isinstance(said, StackCluster) else stack
+    with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
+        file.write(_output(source))
+        file.flush()
+        yield [f"--kubeconfig={file.name}"]
+
+
+def _output(stack: str) -> str:
+    if not automation.available():
+        raise KubeconfigError(
+            f"--stack: the way to the cluster is an output of the stack {stack}, and no Pulumi CLI is on PATH; "
+            "install it, or forward the frontend's port yourself and give --url"
+        )
+    kubeconfig = automation.output(PROJECT, stack, "kubeconfig")
+    if kubeconfig is None:
+        raise KubeconfigError(f"--stack: {stack} has no output `kubeconfig`: is it deployed?")
+    return kubeconfig
