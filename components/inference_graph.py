@@ -10,12 +10,16 @@ from components.manifests import config_map, custom_resource
 from graphs import local_copy
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
+from graphs.disruption import budgets
 from graphs.names import HTTP_PORT, MANAGED_BY, engine_config_map, frontend_service
+from graphs.rolling import rounds
 from graphs.topology import TOPOLOGY_ANNOTATION, topology
 from targets.plan import GraphPlan
 
-READY_TIMEOUT_SECONDS = 90 * 60
-"""Image pull (20 GB and more) and the probes' hour of loading, with room."""
+_PULL_SECONDS = 30 * 60
+"""Of an image of 20 GB and more, with room."""
+_LOAD_SECONDS = 60 * 60
+"""What the probes allow."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,7 @@ class InferenceGraph(pulumi.ComponentResource):
             *self._copy_script(args, child),
             *self._compute_domain(args, child),
         ]
+        self._disruption_budgets(args, child)
         graph = self._graph(name, args, needed)
         service = frontend_service(args.plan.name)
         self.name = graph.urn.apply(lambda _: args.plan.name)
@@ -72,6 +77,13 @@ class InferenceGraph(pulumi.ComponentResource):
         manifest = compute_domain(args.plan, args.namespace)
         return [custom_resource(f"{args.plan.name}-compute-domain", manifest, child)]
 
+    @staticmethod
+    def _disruption_budgets(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> None:
+        for budget in budgets(args.plan, args.namespace):
+            kubernetes.policy.v1.PodDisruptionBudget(
+                budget["metadata"]["name"], metadata=budget["metadata"], spec=budget["spec"], opts=child
+            )
+
     def _graph(
         self, name: str, args: InferenceGraphArgs, needed: list[pulumi.Resource]
     ) -> kubernetes.apiextensions.CustomResource:
@@ -84,7 +96,7 @@ class InferenceGraph(pulumi.ComponentResource):
             TOPOLOGY_ANNOTATION: shape,
             # Without it the update ends as soon as the object is stored, ready or not.
             "pulumi.com/waitFor": "condition=Ready",
-            "pulumi.com/timeoutSeconds": str(READY_TIMEOUT_SECONDS),
+            "pulumi.com/timeoutSeconds": str(_PULL_SECONDS + rounds(args.plan) * _LOAD_SECONDS),
         }
         return custom_resource(
             name,

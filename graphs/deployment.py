@@ -14,8 +14,10 @@ from graphs import (
     inference_extension,
     local_copy,
     mocker,
+    observability,
     planner,
     probes,
+    requests,
     rolling,
     sglang,
     trtllm,
@@ -31,7 +33,7 @@ from graphs.names import (
     WORKERS_LABEL,
     engine_config_map,
 )  # fmt: skip
-from graphs.placement import cpu_affinity, frontend_affinity, gpu_toleration, worker_affinity
+from graphs.placement import cpu_affinity, frontend_affinity, worker_affinity, worker_nodes
 from graphs.security import container_security, pod_security
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
@@ -127,7 +129,7 @@ def _frontend(plan: GraphPlan) -> Component:
         container=_container(
             plan.image,
             command,
-            env={**_environment(plan), **command.env},
+            env={**_environment(plan, "frontend"), **command.env},
             mounts=[_cache_mount()],
             probes=probes.frontend(),
         ),
@@ -145,7 +147,7 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
         container=_container(
             inference_extension.picker_image(plan),
             None,
-            env={**_environment(plan), **inference_extension.picker_environment(plan)},
+            env={**_environment(plan, "picker"), **inference_extension.picker_environment(plan)},
             mounts=[_cache_mount()],
             probes=probes.endpoint_picker(),
         ),
@@ -160,7 +162,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
         command,
         name=inference_extension.SIDECAR,
         # Beside a worker's GPUs, which NVIDIA's runtime shows to a container that asks for none, if its image says so.
-        env={**_environment(plan), "NVIDIA_VISIBLE_DEVICES": "void", **command.env},
+        env={**_environment(plan, "sidecar"), "NVIDIA_VISIBLE_DEVICES": "void", **command.env},
         mounts=[_cache_mount()],
         probes=probes.frontend_sidecar(),
     )
@@ -168,7 +170,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 
 def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     command, worker = worker_command(plan, planned), planned.worker
-    copied, annotations = bool(plan.copied_weights), rolling.annotations(plan, planned)
+    copied, annotations = bool(plan.copied_weights), rolling.annotations(plan)
     volumes = [_cache_volume(), *(local_copy.volumes(plan) if copied else [])]
     mounts = [local_copy.mount() if copied else _cache_mount()]
     if command.files:
@@ -185,7 +187,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         replicas=None if planned.max_replicas else worker.replicas,
         nodes=planned.nodes,
         shared_memory=plan.target.shared_memory,
-        requests=worker.requests,
+        requests=requests.of_worker(plan, planned, command),
         gpus=per_node,
         efa_devices=_efa_devices(plan, per_node),
         claims=claims,
@@ -197,14 +199,14 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             volumes=volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
             **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
-            **({"tolerations": [gpu_toleration()]} if worker.gpus else {}),
+            **worker_nodes(plan),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),
         container=_container(
             plan.image,
             command,
             env={
-                **_environment(plan),
+                **_environment(plan, worker.role.value),
                 **(planner.WORKER_ENV if plan.planner else {}),
                 **command.env,
                 **worker.env,
@@ -242,13 +244,14 @@ def _efa_devices(plan: GraphPlan, gpus: int) -> int:
     return plan.pool.instance.efa_devices // plan.pool.instance.gpus * gpus
 
 
-def _environment(plan: GraphPlan) -> dict[str, str]:
+def _environment(plan: GraphPlan, service: str) -> dict[str, str]:
     return {
         "HF_HOME": CACHE_PATH,
         # Nothing is fetched at run time: the weights are in the cache, which workers mount read-only.
         "HF_HUB_OFFLINE": "1",
         "HF_MODULES_CACHE": "/tmp/hf_modules",
         "DYN_LOG": plan.knobs.log_level,
+        **observability.environment(plan, service),
     }
 
 

@@ -37,7 +37,7 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
     affinity: dict[str, Any] = {
         "nodeAffinity": _required(
             _in(GPU_PRESENT_LABEL, "true"),
-            _in(GPU_PRODUCT_LABEL, GPU_PRODUCT[gpu]),
+            _in(GPU_PRODUCT_LABEL, plan.pool.gpu_product or GPU_PRODUCT[gpu]),
             _in(ARCH_LABEL, plan.pool.instance.arch.value),
             *_of_pool(plan.pool),
         )
@@ -58,6 +58,17 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
             term = {"labelSelector": {"matchExpressions": others}, "topologyKey": _HOST}
             affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return affinity
+
+
+def worker_nodes(plan: GraphPlan) -> dict[str, Any]:
+    """What a worker's pod says of nodes beside its affinity: the pool's own labels, and taints that it bears."""
+    pool = plan.pool
+    tolerations = [gpu_toleration()] if plan.gpus else []
+    tolerations += [each.model_dump(by_alias=True, exclude_none=True) for each in pool.tolerations]
+    return {
+        **({"nodeSelector": dict(pool.node_selector)} if pool.node_selector else {}),
+        **({"tolerations": tolerations} if tolerations else {}),
+    }
 
 
 def cpu_affinity(plan: GraphPlan) -> dict[str, Any]:

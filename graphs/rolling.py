@@ -4,7 +4,9 @@ Sources: the Dynamo operator's managed rolling update (1.2 to 1.5) and its guide
 graceful shutdown (1.0 to 1.6).
 """
 
-from targets.plan import GraphPlan, WorkerPlan
+import math
+
+from targets.plan import GraphPlan
 from targets.releases import Version
 
 MIGRATION_LIMIT = 3
@@ -22,7 +24,7 @@ _MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 _MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 
 
-def annotations(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
+def annotations(plan: GraphPlan) -> dict[str, str]:
     """Of a worker's pods: how many of a new generation may come beside the old, and how many of the old may go first.
 
     The operator reads them there in every release; those of a component are ignored before 1.4. Grove reads none.
@@ -31,8 +33,23 @@ def annotations(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
     """
     if plan.knobs.surge:
         return {_MAX_SURGE: "100%", _MAX_UNAVAILABLE: "0"}
-    by_halves = not plan.target.disaggregated and planned.at_most.worker.replicas > 1
-    return {_MAX_SURGE: "0", _MAX_UNAVAILABLE: "50%" if by_halves else "100%"}
+    return {_MAX_SURGE: "0", _MAX_UNAVAILABLE: "100%" if plan.target.disaggregated else str(_at_once(plan))}
+
+
+def rounds(plan: GraphPlan) -> int:
+    """How many times, one after the other, a change of the graph waits for workers to load."""
+    if plan.target.disaggregated or plan.knobs.surge:
+        return 1
+    return math.ceil(max(each.at_most.worker.replicas for each in plan.workers) / _at_once(plan))
+
+
+def _at_once(plan: GraphPlan) -> int:
+    """Half of the published workers: a number that is the same however many there are now.
+
+    It stands in the pods, so one that followed the workers would restart them all whenever they are scaled; and half of
+    one worker is none.
+    """
+    return max(1, sum(worker.replicas for worker in plan.target.workers) // 2)
 
 
 def frontend_environment(plan: GraphPlan) -> dict[str, str]:

@@ -160,6 +160,7 @@ def _text(diffs: Iterable[StackDiff]) -> Iterator[str]:
             yield f"  {component}"
             for resource in resources:
                 yield f"    {_SIGN[resource.action]} {_title(resource)}"
+                yield from (f"        {said}" for said in [resource.downtime] if said)
                 yield from (f"        {_line(field, resource)}" for field in resource.fields)
         yield from (f"  output {_line(field)}" for field in each.outputs)
 
@@ -172,6 +173,7 @@ def _markdown(diffs: Iterable[StackDiff], base: str) -> Iterator[str]:
             yield f"**{component}**\n"
             for resource in resources:
                 yield f"- `{_SIGN[resource.action]}` {_title(resource)}"
+                yield from (f"  - **{said}**" for said in [resource.downtime] if said)
                 yield from (f"  - {_line(field, resource, mark='`')}" for field in resource.fields)
             yield ""
         yield from (f"- output {_line(field, mark='`')}" for field in each.outputs)

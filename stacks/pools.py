@@ -37,7 +37,7 @@ def stack_pools(
 
     target: of the main graph. graphs: the others. Raises Refusal for pools that graphs cannot be assigned to.
     """
-    if problems := list(_problems(further, graphs)):
+    if problems := [*_problems(further, graphs), *_nodes_of_ours(cluster, (main, *further))]:
         raise Refusal("\n".join(problems))
     targets = {MAIN_POOL: TARGETS[target]}
     for graph in graphs:
@@ -76,6 +76,20 @@ def _problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) ->
             )
 
 
+def _nodes_of_ours(cluster: ClusterSettings, pools: Sequence[AnyPool]) -> Iterator[str]:
+    """What is said of nodes that the stack makes, and so labels and taints itself."""
+    if not isinstance(cluster, AwsCluster):
+        return
+    for position, pool in enumerate(pools):
+        key = "pool" if position == 0 else f"pools[{position - 1}]"
+        for name in ("node_selector", "tolerations", "gpu_product"):
+            if getattr(pool, name):
+                yield (
+                    f"{key}.{AnyPool.model_fields[name].alias}: the stack makes these nodes, and labels and taints "
+                    "them itself; leave it out, it is for cluster.kind existing or stack"
+                )
+
+
 def _pool(key: str, name: str, said: AnyPool, target: Target) -> Pool:
     gpu = target.gpus[0] if target.gpus else None
     instance = INSTANCE_TYPES[
@@ -88,7 +102,15 @@ def _pool(key: str, name: str, said: AnyPool, target: Target) -> Pool:
     published = sum(worker.replicas * worker.gpus for worker in target.workers)
     nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
     nodes = ULTRASERVERS.get(said.capacity.ultraserver or "", nodes)
-    return Pool(instance=instance, nodes=said.nodes or nodes, key=key, name=name)
+    return Pool(
+        instance=instance,
+        nodes=said.nodes or nodes,
+        key=key,
+        name=name,
+        node_selector=tuple(sorted(said.node_selector.items())),
+        tolerations=said.tolerations,
+        gpu_product=said.gpu_product,
+    )
 
 
 def _alike(pool: Pool, pools: Sequence[Pool]) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ from stacks.sections.cluster import CLUSTER_KINDS, AwsCluster, ClusterSettings, 
 from stacks.sections.hugging_face import HuggingFaceSettings
 from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
+from stacks.sections.observability import ObservabilitySettings
 from stacks.sections.platform import PlatformSettings
 from stacks.sections.pool import FurtherPool, PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
@@ -32,6 +33,7 @@ from targets.capacity import PoolRequest, check_pool
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_local_copy, check_platform, check_together
 from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
+from targets.observability import problems
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.platform import Platform, check_use
 from targets.releases import Version
@@ -81,6 +83,8 @@ class Settings(Strict):
     """How secrets come from AWS."""
     monitoring: MonitoringSettings = MonitoringSettings()
     """Prometheus, Grafana and alerts."""
+    observability: ObservabilitySettings = ObservabilitySettings()
+    """Logs and traces of the graphs."""
     autoscaling: AutoscalingSettings = AutoscalingSettings()
     """Who decides how many workers the graphs have."""
     ingress: IngressSettings | None = None
@@ -121,6 +125,7 @@ class Settings(Strict):
         pools, local_copy = {each.pool.name: each.pool for each in self.gpu_pools()}, self.cache.local_copy
         planner = self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds)
         platform_version = self.platform_version()
+        observability = self.observability.resolved()
         plans = (
             resolve(
                 self.published(),
@@ -130,6 +135,7 @@ class Settings(Strict):
                 local_copy=local_copy,
                 planner=planner,
                 platform=platform_version,
+                observability=observability,
             ),
             *(
                 resolve(
@@ -140,6 +146,7 @@ class Settings(Strict):
                     local_copy=local_copy,
                     planner=planner,
                     platform=platform_version,
+                    observability=observability,
                 )
                 for position, graph in enumerate(self.graphs)
             ),
@@ -147,6 +154,8 @@ class Settings(Strict):
         for plan in plans:
             check(plan)
             check_platform(plan, platform_version)
+        if untold := problems(plans):
+            raise Refusal("\n".join(untold))
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         platform = self.platform_plan(plans)

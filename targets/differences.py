@@ -227,9 +227,11 @@ DIFFERENCES = (
     ),
     Difference(
         items=("requests",),
-        targets=(*GUIDES, *RECIPES, *AGENTIC_DISAGGREGATED, *MOCKER),
-        ours="CPU and memory for frontends; memory for agentic workers, the recipe's one pod divided by its workers",
-        reason="A scheduler can only place what is requested.",
+        targets=EVERY,
+        ours="CPU and memory for frontends and workers: 12 CPUs a GPU, memory for the weights and 16 GiB a GPU, with "
+        "the KV cache's buffers where they are in host memory; for agentic workers the recipe's memory, its one pod "
+        "divided by its workers",
+        reason="A scheduler can only place what is requested, and who requests nothing is evicted first.",
     ),
     Difference(
         items=("one pod for all workers",),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from targets.catalogue import target_named
 from targets.releases import supported
@@ -22,6 +22,27 @@ DynamoVersion = Annotated[str, AfterValidator(lambda text: str(supported(text)))
 
 MODEL_CONTEXT = 131072
 """Positions the model was trained for (`max_position_embeddings` of its config.json), in tokens."""
+
+
+class Toleration(Strict):
+    """A taint that pods bear, as in a pod's `tolerations`."""
+
+    key: str | None = Field(default=None, min_length=1)
+    """Key of the taint; every one with `operator: Exists` where nothing is said."""
+    operator: Literal["Equal", "Exists"] = "Equal"
+    """Whether the taint must have the value, or only be there."""
+    value: str | None = None
+    """Value of the taint."""
+    effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
+    """Effect of the taint; each where nothing is said."""
+
+    @model_validator(mode="after")
+    def _whole(self) -> "Toleration":
+        if self.operator == "Exists" and self.value is not None:
+            raise ValueError("operator Exists takes no value; leave it out, or choose Equal")
+        if self.operator == "Equal" and self.key is None:
+            raise ValueError("operator Equal needs a key; name the taint's, or choose Exists")
+        return self
 
 
 class RoleKnobs(Strict):

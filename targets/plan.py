@@ -15,7 +15,8 @@ from targets.catalogue import (
     Worker,
 )  # fmt: skip
 from targets.hardware import Gpu, InstanceType
-from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs
+from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs, Toleration
+from targets.observability import METRICS_ALONE, Observability
 from targets.releases import EFA_IMAGES_SINCE, RUNTIME_VERSION_SAID_SINCE, Version, efa_tag
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
@@ -50,6 +51,12 @@ class Pool:
     name: str = MAIN_POOL
     alike: tuple[str, ...] = ()
     runs: bool = True
+    node_selector: tuple[tuple[str, str], ...] = ()
+    """Further labels of its nodes, key and value."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Its nodes' taints beside that of GPUs."""
+    gpu_product: str | None = None
+    """What its nodes' GPU product label says, None where it is GPU Feature Discovery's."""
 
     @property
     def gpus(self) -> int:
@@ -138,6 +145,7 @@ class GraphPlan:
     local_copy: bool = False
     planner: Planner | None = None
     """Dynamo's Planner in the graph, None where it is not the autoscaler."""
+    observability: Observability = METRICS_ALONE
 
     @property
     def says_runtime_version(self) -> bool:
@@ -220,6 +228,7 @@ def resolve(
     local_copy: bool = False,
     planner: Planner | None = None,
     platform: Version | None = None,
+    observability: Observability = METRICS_ALONE,
 ) -> GraphPlan:
     """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have.
 
@@ -253,6 +262,7 @@ def resolve(
         inference_extension=inference_extension,
         local_copy=local_copy,
         planner=planner if any(worker.max_replicas for worker in workers) else None,
+        observability=observability,
     )
 
 

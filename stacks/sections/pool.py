@@ -1,12 +1,13 @@
 """`pool` and `pools`: the GPU nodes."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, StringConstraints
 
 from targets.capacity import CapacityKind, CapacityKnobs, Zone
 from targets.hardware import INSTANCE_TYPES
-from targets.knobs import PoolName
+from targets.knobs import PoolName, Toleration
 from targets.strict import Strict
 
 
@@ -14,6 +15,12 @@ def _instance_type(name: str) -> str:
     if name not in INSTANCE_TYPES:
         raise ValueError(f"no such instance type here; choose one of {', '.join(INSTANCE_TYPES)}")
     return name
+
+
+LabelKey = Annotated[
+    str, StringConstraints(pattern=r"^([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
+]
+LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
 
 
 class AnyPool(Strict):
@@ -33,6 +40,12 @@ class AnyPool(Strict):
     active: bool | None = None
     """Whether nodes run. Off, the pool has size 0 and no graph is deployed: for the days before a Capacity Block starts
     (there the default), and before node upgrades of a block, which EKS does only at size 0."""
+    node_selector: Mapping[LabelKey, LabelValue] = {}
+    """Labels that nodes must have besides those of their GPUs; for nodes that the stack does not make."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Taints of the nodes besides `nvidia.com/gpu`; for nodes that the stack does not make."""
+    gpu_product: LabelValue | None = None
+    """Value of the nodes' label `nvidia.com/gpu.product`, where it is not GPU Feature Discovery's for the model."""
 
     @property
     def runs(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from graphs.deployment import graph_deployment
+from graphs.rolling import rounds
 from stacks.settings import ConfigError, parse
 from targets.catalogue import TARGETS
 from tests.graphs.test_deployment import PLANS, components, plan
@@ -27,7 +28,7 @@ def test_every_worker_says_on_its_pods_how_it_is_replaced(name: str) -> None:
     for component, (service, _, _) in components(graph_deployment(PLANS[name], "dynamo")).items():
         said = pod_annotations(service)
         assert (said.get(SURGE) == "0") == (component != "Frontend")
-        assert (said.get(UNAVAILABLE) in ("50%", "100%")) == (component != "Frontend")
+        assert (said.get(UNAVAILABLE) in ("1", "4", "100%")) == (component != "Frontend")
 
 
 @dataclass
@@ -50,8 +51,8 @@ def roll(target: str, said: dict[str, dict[str, str]], spare: int = 0) -> tuple[
     mixed: list[str] = []
     for _ in range(50):
         for name, role in roles.items():
-            surge = math.ceil(share(said[name][SURGE]) * role.desired)
-            missing = math.floor(share(said[name][UNAVAILABLE]) * role.desired)
+            surge = math.ceil(share(said[name][SURGE], role.desired))
+            missing = math.floor(share(said[name][UNAVAILABLE], role.desired))
             surge = 1 if surge == missing == 0 else surge
             least = role.desired - missing
             down = max(0, role.old + role.new - least - (role.new - role.running))
@@ -69,9 +70,9 @@ def roll(target: str, said: dict[str, dict[str, str]], spare: int = 0) -> tuple[
     return list(roles.values()), mixed
 
 
-def share(text: str) -> float:
-    """The annotations here are 0 or a percentage."""
-    return 0.0 if text == "0" else float(text.removesuffix("%")) / 100
+def share(text: str, desired: int) -> float:
+    """Workers that a percentage or a number means."""
+    return float(text.removesuffix("%")) / 100 * desired if text.endswith("%") else float(text)
 
 
 def said_by(target: str) -> dict[str, dict[str, str]]:
@@ -101,9 +102,29 @@ def test_the_operators_own_numbers_do_not_come_through() -> None:
 
 
 def test_aggregated_workers_go_by_halves() -> None:
-    assert {each[UNAVAILABLE] for each in said_by("vllm-agg-agentic-b200").values()} == {"50%"}
+    assert {each[UNAVAILABLE] for each in said_by("vllm-agg-agentic-b200").values()} == {"4"}
     assert {each[UNAVAILABLE] for each in said_by("vllm-disagg-agentic-b200").values()} == {"100%"}
-    assert {each[UNAVAILABLE] for each in said_by("trtllm-agg-gb200").values()} == {"100%"}, "one has no half"
+    assert {each[UNAVAILABLE] for each in said_by("trtllm-agg-gb200").values()} == {"1"}
+    assert rounds(plan("vllm-agg-agentic-b200")) == 2
+    assert rounds(plan("vllm-disagg-agentic-b200")) == 1
+    assert rounds(plan("trtllm-agg-gb200", pool={"nodes": 3}, graph={"worker": {"replicas": 3}})) == 3
+
+
+@pytest.mark.parametrize("target", ["vllm-agg-agentic-b200", "trtllm-agg-gb200", "trtllm-disagg-b200"])
+def test_scaling_restarts_no_worker(target: str) -> None:
+    """The operator takes every other difference of a worker for a new generation."""
+
+    def worker(replicas: int) -> dict[str, Any]:
+        role = TARGETS[target].workers[-1].role.value
+        graph = plan(
+            target,
+            pool={"nodes": 4},
+            graph={role: {"replicas": replicas}, "dynamoVersion": "1.4.2", "transport": "efa"},
+        )
+        *_, (found, _, _) = components(graph_deployment(graph, "dynamo")).values()
+        return {key: value for key, value in found.items() if key != "replicas"}
+
+    assert worker(1) == worker(2)
 
 
 def surging(target: str, **values: Any) -> dict[str, Any]:

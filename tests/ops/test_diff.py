@@ -82,6 +82,8 @@ def test_one_batch_size_is_one_field_of_one_stack(repository: Repository) -> Non
         "dev: 1 to update\n"
         "  graph\n"
         "    ~ kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment graph\n"
+        "        restarts 2 workers of graph gpt-oss-disagg: no answer for about one load time (~22 min by the "
+        "timeline's assumption)\n"
         "        spec.services.TrtllmDecodeWorker.extraPodSpec.mainContainer.args[--max-batch-size]: "
         '"128" → "64"\n'
         "Unchanged: other\n"

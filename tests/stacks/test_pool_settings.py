@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         B200, {"graphs": [SECOND], "pools": [{"name": "h100", "enablement": False}]},
         "pools[0].enablement: unknown key, given False; known keys: instanceType, nodes, efaDevices, capacity, zones, "
-        "active, name",
+        "active, nodeSelector, tolerations, gpuProduct, name",
     ),
     (
         B200, {"graphs": [{"name": "copy", "pool": "h100"}], "pools": [{"name": "h100", "instanceType": H100}]},
