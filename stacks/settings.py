@@ -35,7 +35,7 @@ from targets.checks import check, check_local_copy, check_platform, check_togeth
 from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
 from targets.observability import problems
 from targets.plan import GraphPlan, Pool, Refusal, resolve
-from targets.platform import Platform, check_use
+from targets.platform import Platform, check_namespace, check_use
 from targets.releases import Version
 from targets.rolling import check_rolling
 from targets.sizing import Sizing, check_sizing
@@ -159,6 +159,7 @@ class Settings(Strict):
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         platform = self.platform_plan(plans)
+        check_namespace(plans, self.cluster.namespace)
         check_use(platform, plans, install=self.platform.install)
         check_autoscaling(self.autoscaling.kind, plans, platform)
         check_rolling(plans, platform)

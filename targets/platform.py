@@ -18,6 +18,8 @@ NATS_NEEDED_BEFORE = Version(1, 4)
 ETCD_NEEDED_BEFORE = Version(1, 1)
 """Guides of earlier releases want etcd beside NATS."""
 KUBERNETES_DISCOVERY_SINCE = Version(1, 0)
+LABEL_LIMIT = 63
+"""Characters of a label's value."""
 GROVE_OWNS_POD_GROUPS_SINCE = Version(1, 5)
 """From this release on the chart refuses bundled Grove with a KAI scheduler that evicts stale PodGroups."""
 
@@ -71,6 +73,22 @@ def check_use(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) 
     ]
     if install:
         problems += [*_chart(platform), *_services(platform, min(plan.version for plan in plans))]
+    if problems:
+        raise Refusal("\n".join(problems))
+
+
+def check_namespace(plans: Sequence[GraphPlan], namespace: str) -> None:
+    """Raise Refusal for graphs that the operator would admit in that namespace and then never make.
+
+    It puts `<namespace>-<graph>`, the name by which workers and frontend find each other, into a label.
+    """
+    room = LABEL_LIMIT - len(namespace) - 1
+    problems = [
+        f"{plan.key}.name: {plan.name!r} has {len(plan.name)} characters, and cluster.namespace {namespace!r} leaves "
+        f"room for {room} of them in a label that the operator writes; shorten one of the two"
+        for plan in plans
+        if len(plan.name) > room
+    ]
     if problems:
         raise Refusal("\n".join(problems))
 

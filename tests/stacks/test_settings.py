@@ -240,6 +240,15 @@ def test_more_replicas_never_add_nodes_by_themselves() -> None:
     assert said.plan().gpus == 12
 
 
+def test_namespace_and_graph_fit_a_label_together() -> None:
+    cluster = {"kind": "existing", "namespace": "n" * 48}
+    assert parse({**STACK, "cluster": cluster}, set()).plan().name == "gpt-oss-disagg"
+    with pytest.raises(
+        ConfigError, match=r"graph\.name: 'gpt-oss-disagg' has 14 characters, and .* room for 13 of"
+    ):
+        parse({**STACK, "cluster": cluster | {"namespace": "n" * 49}}, set())
+
+
 def test_the_platform_is_of_the_newest_graph_s_release() -> None:
     values = {
         **STACK,
