@@ -66,7 +66,7 @@ class Case:
             "cluster": {"kind": "existing"},
             "platform": {"version": self.platform},
             **said,
-            "graph": {"dynamoVersion": self.version, **said.get("graph", {}), **graph},
+            "graph": _merged({"dynamoVersion": self.version, **said.get("graph", {})}, graph),
         }
         for each in values.get("graphs", ()):
             each.setdefault("dynamoVersion", self.version)
@@ -105,6 +105,14 @@ def pool_nodes(plan: GraphPlan, namespace: str) -> list[Object]:
         nodes.node(pool.instance, f"{namespace}-{pool.name}-{index}", "us-east-1a", {})
         for index in range(pool.nodes)
     ]
+
+
+def _merged(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
+    """Both, with the keys of a role or of the frontend side by side."""
+    return low | {
+        key: {**low.get(key, {}), **value} if isinstance(value, dict) else value
+        for key, value in high.items()
+    }
 
 
 def _number(line: str) -> tuple[int, ...]:
