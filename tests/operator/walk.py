@@ -6,8 +6,10 @@ from typing import Any
 
 from embedded import cluster
 from embedded.cluster import ClusterError
+from embedded.nodes import node
 from graphs.deployment import graph_deployment
 from stacks.settings import Settings
+from targets.hardware import INSTANCE_TYPES
 from targets.plan import GraphPlan
 from tests.operator import observe
 from tests.operator.cases import Case, pool_nodes, surroundings
@@ -36,7 +38,8 @@ class Walk:
         nodes = {
             one["metadata"]["name"]: one for plan in self.plans for one in pool_nodes(plan, self.namespace)
         }
-        cluster.add_nodes(list(nodes.values()), operator.state)
+        cpu = node(INSTANCE_TYPES["m7i.4xlarge"], f"{self.namespace}-cpu", "us-east-1a")
+        cluster.add_nodes([*nodes.values(), cpu], operator.state)
         needed = [one for plan in self.plans for one in surroundings(plan, self.namespace)]
         operator.apply({one["kind"] + one["metadata"]["name"]: one for one in needed}.values())
         try:
@@ -45,7 +48,7 @@ class Walk:
             with suppress(ClusterError):
                 operator.kubectl("delete", observe.GRAPHS, "--all", f"--namespace={self.namespace}")
             operator.kubectl("delete", "namespace", self.namespace)
-            operator.kubectl("delete", "nodes", *nodes)
+            operator.kubectl("delete", "nodes", *nodes, cpu["metadata"]["name"])
 
     def graphs(self, settings: Settings | None = None) -> list[Object]:
         plans: tuple[GraphPlan, ...] = settings.plans() if settings else self.plans
