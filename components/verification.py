@@ -35,7 +35,7 @@ class Verification(pulumi.ComponentResource):
 
     def _job(self, args: VerificationArgs, script: kubernetes.core.v1.ConfigMap) -> kubernetes.batch.v1.Job:
         manifest = verification.job(args.plan, args.namespace, timeout_seconds=args.timeout_seconds)
-        seconds = f"{args.timeout_seconds + 300}s"
+        seconds = f"{manifest['spec']['activeDeadlineSeconds'] + 180}s"
         return job(
             manifest,
             pulumi.ResourceOptions(

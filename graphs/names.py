@@ -24,6 +24,8 @@ TOKEN_KEY = "HF_TOKEN"
 ENGINE_FILES_PATH = "/opt/dynamo/configs"
 HTTP_PORT = 8000
 SYSTEM_PORT = 9090
+NIXL_PORT = 19090
+"""Of NIXL's telemetry, as the operator sets it on every worker."""
 
 
 def frontend_service(graph: str) -> str:

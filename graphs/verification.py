@@ -6,13 +6,19 @@ from typing import Any
 
 from graphs import pod_scripts
 from graphs.deployment import engine_files, graph_deployment
-from graphs.names import HTTP_PORT, LABEL_PREFIX, MANAGED_BY, frontend_service
+from graphs.monitoring.queries import has_telemetry, transferred_bytes
+from graphs.names import HTTP_PORT, LABEL_PREFIX, MANAGED_BY, NIXL_PORT, SYSTEM_PORT, frontend_service
 from graphs.placement import ARCH_LABEL
+from graphs.scripts.verification.expectation import Expectation
 from graphs.security import container_security, pod_security
 from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan
 
-_SCRIPT = "verification.py"
+_PACKAGE = "verification"
+_NIXL_BYTES = "agent_tx_bytes_total"
+"""What NIXL's own telemetry counts, for engines that count nothing themselves."""
+_CHECKS_SECONDS = 600
+"""That the checks may take, attempts included, once the graph answers."""
 GRAPH_ANNOTATION = f"{LABEL_PREFIX}/graph"
 """On the Job's pods: a digest of the graph, so that a changed graph is verified anew."""
 
@@ -23,28 +29,45 @@ def job_name(graph: str) -> str:
 
 
 def script_config_map(plan: GraphPlan, namespace: str) -> dict[str, Any]:
-    """The verification script; it stands on Python's standard library alone."""
-    return pod_scripts.config_map(job_name(plan.name), namespace, _SCRIPT)
+    """The verification's modules; they stand on Python's standard library alone."""
+    return pod_scripts.package_config_map(job_name(plan.name), namespace, _PACKAGE)
+
+
+def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
+    """What the graph should be. simulated: whether its engines are, so that no KV cache travels."""
+    roles = tuple(dict.fromkeys(planned.role.value for planned in plan.workers))
+    moves = plan.target.disaggregated and not simulated
+    telemetry = any(has_telemetry(plan, planned) for planned in plan.workers)
+    return Expectation(
+        MODEL_ID,
+        roles,
+        plan.target.disaggregated,
+        version=str(plan.version),
+        router_mode=plan.router_mode,
+        engine=plan.target.engine.value,
+        transport=plan.transport if moves else None,
+        kv_counter=(transferred_bytes(plan) or (_NIXL_BYTES if telemetry else None)) if moves else None,
+    )
 
 
 def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, Any]:
-    """The Job: unprivileged, one attempt, its last words in the pod's termination message.
+    """The Job: unprivileged, its last words in the pod's termination message.
 
-    timeout_seconds: how long the graph may take to answer; the checks themselves have two minutes more.
+    One pod, since the checks try again by themselves what may be bad luck; one that its node has lost does not count.
+    timeout_seconds: how long the graph may take to answer; the checks themselves have ten minutes more.
     """
-    roles = ",".join(planned.role.value for planned in plan.workers)
     url = f"http://{frontend_service(plan.name)}.{namespace}.svc:{HTTP_PORT}"
-    arguments = ["--url", url, "--model", MODEL_ID, "--roles", roles, "--wait", str(timeout_seconds)]
     container = {
         "name": "verify",
         "image": plan.image,
-        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
-        "args": [*arguments, *(["--disaggregated"] if plan.target.disaggregated else [])],
+        "command": ["python3", "-m", _PACKAGE],
+        "args": ["--url", url, *_arguments(expectation(plan)), "--wait", str(timeout_seconds)],
+        "workingDir": pod_scripts.PATH,
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
         "securityContext": container_security(),
         # So that a failed update says which check failed, and what to do.
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True}],
+        "volumeMounts": [{"name": "script", "mountPath": f"{pod_scripts.PATH}/{_PACKAGE}", "readOnly": True}],
     }
     arch = {
         "matchExpressions": [{"key": ARCH_LABEL, "operator": "In", "values": list(plan.image_knobs.archs)}]
@@ -67,10 +90,29 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
         "metadata": {"name": job_name(plan.name), "namespace": namespace, "labels": dict(MANAGED_BY)},
         "spec": {
             "backoffLimit": 0,
-            "activeDeadlineSeconds": timeout_seconds + 120,
+            "podFailurePolicy": {
+                "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
+            },
+            "activeDeadlineSeconds": timeout_seconds + _CHECKS_SECONDS,
             "template": {"metadata": {"labels": dict(MANAGED_BY), "annotations": annotations}, "spec": pod},
         },
     }
+
+
+def _arguments(expected: Expectation) -> list[str]:
+    """The expectation as arguments of the Job."""
+    optional = {
+        "--engine": expected.engine,
+        "--transport": expected.transport,
+        "--kv-counter": expected.kv_counter,
+    }
+    return [
+        *("--model", expected.model, "--roles", ",".join(expected.roles)),
+        *(["--disaggregated"] if expected.disaggregated else []),
+        *("--dynamo-version", expected.version, "--router-mode", expected.router_mode),
+        *(word for flag, value in optional.items() if value for word in (flag, value)),
+        *(word for port in (SYSTEM_PORT, NIXL_PORT) for word in ("--worker-port", str(port))),
+    ]
 
 
 def _digest(plan: GraphPlan, namespace: str) -> str:

@@ -23,14 +23,14 @@ from embedded import cluster, dataplane, dynamo
 from embedded.paths import PROJECT, STATE
 from graphs import benchmark
 from graphs.benchmark import JobSpec, Point
-from graphs.scripts.verification import Expectation, verify
+from graphs.scripts.verification.checks import verify
+from graphs.verification import expectation
 from ops import automation, deploy
 from ops.apply import Kubectl, Report, address, label
 from ops.deploy import Stack
 from ops.endpoint import deployment, reached
 from ops.errors import OpsError
 from ops.kubeconfig import kubectl_options
-from targets.catalogue import MODEL_ID, Role
 
 _READY_SECONDS = 120
 _POLL_SECONDS = 3.0
@@ -72,8 +72,7 @@ class _Deployed:
         deploy.down(self._stack, self._report, state=self._state)
 
     def _check(self, url: str, wait: float) -> None:
-        roles = tuple(dict.fromkeys(str(planned.role) for planned in self._plan.workers))
-        expected = Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles)
+        expected = expectation(self._plan, simulated=self.embedded)
         for result in verify(url, expected, wait=wait):
             for line in result.lines():
                 self._report(line)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from embedded import dataplane, dynamo
 from embedded.paths import PROJECT, STATE
 from graphs.names import HTTP_PORT, frontend_service
-from graphs.scripts.verification import Expectation
+from graphs.scripts.verification.expectation import Expectation
+from graphs.verification import expectation
 from ops import stack_config
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.kubeconfig import kubectl_options
 from stacks.settings import Settings
-from targets.catalogue import MODEL_ID, Role
 
 
 class EndpointError(OpsError):
@@ -52,14 +52,14 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
     stack_file = stack_config.load(PROJECT, stack)
     settings = settings_of(on_embedded(stack_file) if embedded else stack_file)
     plan = settings.plan()
-    roles = tuple(dict.fromkeys(str(planned.worker.role) for planned in plan.workers))
+    simulated = is_embedded(settings, PROJECT)
     return Deployment(
         stack=stack,
         settings=settings,
         namespace=settings.cluster.namespace,
         graph=plan.name,
-        expected=Expectation(MODEL_ID, roles, disaggregated=Role.PREFILL in roles),
-        embedded=is_embedded(settings, PROJECT),
+        expected=expectation(plan, simulated=simulated),
+        embedded=simulated,
     )
 
 

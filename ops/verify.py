@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
-from graphs.scripts.verification import FAILED, OK, Expectation, Result, summary
-from graphs.scripts.verification import verify as checks
+from graphs.scripts.verification.checks import verify as checks
+from graphs.scripts.verification.conversation import release_of
+from graphs.scripts.verification.expectation import Expectation
+from graphs.scripts.verification.results import FAILED, OK, WARNING, Result, summary
 from ops.endpoint import Deployment, Endpoint, deployment, reached
-from targets.catalogue import MODEL_ID
+from targets import releases
+from targets.catalogue import MODEL_ID, Engine
 
-_COLOURS = {OK: typer.colors.GREEN, FAILED: typer.colors.RED}
+_COLOURS = {OK: typer.colors.GREEN, WARNING: typer.colors.YELLOW, FAILED: typer.colors.RED}
 
 
 def verify(  # noqa: PLR0917 each is an option of the command line
@@ -28,6 +31,18 @@ def verify(  # noqa: PLR0917 each is an option of the command line
         ),
     ] = "prefill,decode",
     model: Annotated[str, typer.Option(help="Model behind --url where no --stack says it.")] = MODEL_ID,
+    dynamo_version: Annotated[
+        str | None,
+        typer.Option(
+            help="Release behind --url where no --stack says it; the frontend's own word otherwise."
+        ),
+    ] = None,
+    router_mode: Annotated[
+        str, typer.Option(help="Router mode behind --url where no --stack says it.")
+    ] = "round-robin",
+    engine: Annotated[
+        Engine | None, typer.Option(help="Engine behind --url where no --stack says it.")
+    ] = None,
     embedded: Annotated[
         bool, typer.Option("--embedded", help="The stack's graph on the embedded cluster.")
     ] = False,
@@ -39,14 +54,35 @@ def verify(  # noqa: PLR0917 each is an option of the command line
         raise typer.BadParameter("give --stack, --url or both")
     deployed = deployment(stack, embedded=embedded) if stack else None
     said = tuple(roles.split(","))
-    expected = deployed.expected if deployed else Expectation(model, said, disaggregated="prefill" in said)
     with _where(deployed, url, wait) as endpoint:
+        expected = (
+            deployed.expected
+            if deployed
+            else Expectation(
+                model,
+                said,
+                disaggregated="prefill" in said,
+                version=_release(dynamo_version, endpoint.url),
+                router_mode=router_mode,
+                engine=engine,
+            )
+        )
         results = list(_shown(endpoint, expected, wait, quiet=json_))
     if json_:
         whole = summary(endpoint.url, results)
         typer.echo(json.dumps(whole | {"simulated": endpoint.simulated}, indent=1))
     if not all(result.ok for result in results):
         raise typer.Exit(1)
+
+
+def _release(said: str | None, url: str) -> str:
+    """The release that was said, else the frontend's own word, else the default."""
+    if said is None:
+        return release_of(url) or releases.DEFAULT
+    try:
+        return str(releases.Version.parse(said))
+    except ValueError as error:
+        raise typer.BadParameter(f"--dynamo-version: {error}") from None
 
 
 @contextmanager
@@ -60,16 +96,22 @@ def _where(deployed: Deployment | None, url: str | None, wait: float) -> Iterato
 
 def _shown(endpoint: Endpoint, expected: Expectation, wait: float, *, quiet: bool) -> Iterator[Result]:
     """The results as they come, each printed unless `quiet`."""
-    began, failed = time.monotonic(), []
+    began = time.monotonic()
+    failed: list[str] = []
+    warned: list[str] = []
     if not quiet:
         simulated = f" (simulated: {endpoint.simulated})" if endpoint.simulated else ""
         typer.echo(f"verifying {expected.model} at {endpoint.url}{simulated}")
     for result in checks(endpoint.url, expected, wait=wait):
         if not result.ok:
             failed.append(result.name)
+        elif result.outcome == WARNING:
+            warned.append(result.name)
         if not quiet:
             typer.secho("\n".join(result.lines()), fg=_COLOURS.get(result.outcome))
         yield result
     if not quiet:
         took = f"in {time.monotonic() - began:.1f} s"
-        typer.echo(f"failed: {', '.join(failed)}; {took}" if failed else f"it answers as it should; {took}")
+        warnings = f"; warnings: {', '.join(warned)}" if warned else ""
+        said = f"failed: {', '.join(failed)}" if failed else "it answers as it should"
+        typer.echo(f"{said}{warnings}; {took}")

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from graphs.scripts import verification as script
-from graphs.verification import GRAPH_ANNOTATION, job, script_config_map
+from graphs.scripts import verification as package
+from graphs.scripts.verification import __main__ as script
+from graphs.verification import GRAPH_ANNOTATION, expectation, job, script_config_map
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs, RoleKnobs
@@ -32,17 +33,68 @@ def test_it_asks_for_the_roles_of_the_graph(graph: GraphPlan, roles: str, disagg
     assert ("--disaggregated" in args) is disaggregated
 
 
-def test_the_script_takes_what_the_job_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    args = job(B200, "dynamo", timeout_seconds=1)["spec"]["template"]["spec"]["containers"][0]["args"]
-    nobody = [*args[:1], "http://127.0.0.1:9", *args[2:]]
-    monkeypatch.setattr("sys.argv", ["verification.py", *nobody])
+def arguments(graph: GraphPlan) -> list[str]:
+    args: list[str] = job(graph, "dynamo", timeout_seconds=1)["spec"]["template"]["spec"]["containers"][0][
+        "args"
+    ]
+    return args
+
+
+@pytest.mark.parametrize(
+    ("graph", "engine", "transport", "kv_counter"),
+    [
+        (B200, "trtllm", "node", None),
+        (plan("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "trtllm", None, None),
+        (plan("vllm-disagg-h100", "p5.48xlarge"), "vllm", "node", "vllm:nixl_bytes_transferred_sum"),
+        (plan("mocker-disagg-cpu", "m7i.4xlarge"), "mocker", "node", None),
+        (
+            plan("sglang-disagg-h100", "p5.48xlarge", GraphKnobs(transport="efa")),
+            "sglang",
+            "efa",
+            "agent_tx_bytes_total",
+        ),
+        (
+            plan("trtllm-disagg-b200", "p6-b200.48xlarge", GraphKnobs(transport="efa")),
+            "trtllm",
+            "efa",
+            "agent_tx_bytes_total",
+        ),
+    ],
+)
+def test_the_script_takes_what_the_job_says(
+    graph: GraphPlan, engine: str, transport: str | None, kv_counter: str | None
+) -> None:
+    given = script.parser().parse_args(arguments(graph))
+    expected = expectation(graph)
+    assert script.expectation(given) == expected
+    assert (expected.version, expected.router_mode) == (str(graph.version), graph.router_mode)
+    assert (expected.engine, expected.transport, expected.kv_counter) == (engine, transport, kv_counter)
+    assert given.worker_port == [9090, 19090]
+
+
+def test_simulated_engines_hand_nothing_over() -> None:
+    simulated = expectation(plan("vllm-disagg-h100", "p5.48xlarge"), simulated=True)
+    assert (simulated.transport, simulated.kv_counter) == (None, None)
+
+
+def test_the_job_fails_where_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    flag, _, *others = arguments(B200)
+    nobody = [flag, "http://127.0.0.1:9", *others[:-2]]
+    monkeypatch.setattr("sys.argv", ["verification", *nobody])
     with pytest.raises(SystemExit) as ended:
         script.main()
     assert ended.value.code == 1
 
 
-def test_the_config_map_holds_the_script_that_is_tested() -> None:
-    assert script_config_map(B200, "dynamo")["data"] == {"verification.py": Path(script.__file__).read_text()}
+def test_the_config_map_holds_the_package_that_is_tested() -> None:
+    modules = Path(str(package.__file__)).parent.glob("*.py")
+    assert script_config_map(B200, "dynamo")["data"] == {each.name: each.read_text() for each in modules}
+
+
+def test_the_package_is_found_where_it_is_mounted() -> None:
+    container = job(B200, "dynamo", timeout_seconds=60)["spec"]["template"]["spec"]["containers"][0]
+    (mount,) = container["volumeMounts"]
+    assert mount["mountPath"] == f"{container['workingDir']}/{container['command'][-1]}"
 
 
 def test_a_changed_graph_is_another_job_template() -> None:
@@ -59,6 +111,8 @@ def test_it_runs_unprivileged_and_once() -> None:
     made = job(B200, "dynamo", timeout_seconds=60)["spec"]
     container = made["template"]["spec"]["containers"][0]
     assert made["backoffLimit"] == 0
+    (lost,) = made["podFailurePolicy"]["rules"]
+    assert lost == {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}
     assert container["securityContext"] == {
         "allowPrivilegeEscalation": False,
         "capabilities": {"drop": ["ALL"]},

@@ -5,11 +5,10 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any, ClassVar
+from shutil import copytree
+from typing import Any
 
 import psutil
 import pytest
@@ -18,8 +17,11 @@ from typer.testing import CliRunner
 
 from embedded import dataplane, processes
 from embedded.dynamo_graph import ENGINE, environment, plan
-from graphs.scripts import verification
-from graphs.scripts.verification import Expectation, Result
+from graphs.scripts.verification import checks as verification
+from graphs.scripts.verification.advice import ADVICE
+from graphs.scripts.verification.conversation import release_of
+from graphs.scripts.verification.expectation import Expectation
+from graphs.scripts.verification.results import FAILED, OK, SKIPPED, Result
 from ops import endpoint
 from ops.endpoint import Deployment, EndpointError
 from ops.verify import verify
@@ -36,15 +38,18 @@ from tests.live import (
     started,
     worker,
 )
+from tests.waiting import eventually
 
-BOTH = Expectation(MODEL, ("prefill", "decode"), disaggregated=True)
-ONE = Expectation(MODEL, ("worker",), disaggregated=False)
+BOTH = Expectation(
+    MODEL, ("prefill", "decode"), disaggregated=True, version=NEWEST, router_mode="round-robin"
+)
+ONE = Expectation(MODEL, ("worker",), disaggregated=False, version=NEWEST, router_mode="kv")
 EVERY_CHECK = [check.name for check in verification.CHECKS]
 
 
 def failures(url: str, expected: Expectation = BOTH, **more: Any) -> dict[str, Result]:
     results = verification.verify(url, expected, **{"request_timeout": 20.0, **more})
-    return {result.name: result for result in results if result.outcome == verification.FAILED}
+    return {result.name: result for result in results if result.outcome == FAILED}
 
 
 def only_failure(url: str, expected: Expectation = BOTH) -> Result:
@@ -53,9 +58,7 @@ def only_failure(url: str, expected: Expectation = BOTH) -> Result:
 
 
 def advice(failure: Result) -> str:
-    (cause,) = (
-        key for key, said in verification.ADVICE.items() if said == (failure.meaning, failure.next_step)
-    )
+    (cause,) = (key for key, said in ADVICE.items() if said == (failure.meaning, failure.next_step))
     return cause
 
 
@@ -66,13 +69,13 @@ def test_passes_disaggregated(plane: DataPlane) -> None:
     results = list(verification.verify(plane.url(DISAGGREGATED), BOTH))
     assert [result.name for result in results] == EVERY_CHECK
     outcomes = {result.name: result.outcome for result in results}
-    assert outcomes.pop("kv transfer") == verification.SKIPPED
-    assert set(outcomes.values()) == {verification.OK}
+    assert outcomes.pop("kv transfer") == SKIPPED
+    assert set(outcomes.values()) == {OK}
 
 
 def test_passes_aggregated(plane: DataPlane) -> None:
     results = list(verification.verify(plane.url(AGGREGATED), ONE))
-    assert all(result.outcome == verification.OK for result in results)
+    assert all(result.outcome == OK for result in results)
     assert [result.name for result in results] == [
         check.name for check in verification.CHECKS if not check.disaggregated
     ]
@@ -117,13 +120,15 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     variables = environment(folder, release)
     process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
-        results = list(verification.verify(f"http://127.0.0.1:{port}", BOTH, wait=3.0))
+        url = f"http://127.0.0.1:{port}"
+        eventually(lambda: release_of(url))
+        results = list(verification.verify(url, BOTH, wait=3.0))
     finally:
         process.kill()
         process.wait()
     outcomes = {result.name: result.outcome for result in results}
-    assert [outcomes[name] for name in ("live", "roles", "models", "ready")] == [verification.OK] * 4
-    (failure,) = (result for result in results if result.outcome == verification.FAILED)
+    assert [outcomes[name] for name in ("live", "roles", "models", "ready")] == [OK] * 4
+    (failure,) = (result for result in results if result.outcome == FAILED)
     assert (failure.name, advice(failure)) == ("chat", "not served")
 
 
@@ -135,7 +140,7 @@ def test_other_model(plane: DataPlane) -> None:
 
 def test_aggregated_where_disaggregated_was_promised(plane: DataPlane) -> None:
     assert advice(only_failure(plane.url(AGGREGATED))) == "role missing"
-    failed = failures(plane.url(AGGREGATED), Expectation(MODEL, ("decode",), disaggregated=True))
+    failed = failures(plane.url(AGGREGATED), replace(BOTH, roles=("decode",)))
     assert {name: advice(result) for name, result in failed.items()} == {"disaggregated": "not disaggregated"}
 
 
@@ -189,130 +194,20 @@ def test_waits_for_a_starting_graph(plane: DataPlane) -> None:
     assert found == [{}]
 
 
-class Canned(BaseHTTPRequestHandler):
-    """A frontend of another make, to see how verification takes what the real one never says."""
-
-    answers: ClassVar[dict[str, tuple[int, str]]] = {}
-
-    def do_GET(self) -> None:
-        status, body = self.answers.get(self.path, (404, '{"message":"Route not found"}'))
-        self.send_response(status)
-        self.end_headers()
-        self.wfile.write(body.encode())
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
-        self.do_GET()
-
-    def log_message(self, *_: object) -> None:
-        """Keeps the tests' output clean."""
-
-
-@pytest.fixture
-def canned(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    monkeypatch.setattr(Canned, "answers", {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Canned)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
-
-
-def tried(name: str, url: str) -> Result:
-    (check,) = (check for check in verification.CHECKS if check.name == name)
-    return check.result(verification.Conversation(url, BOTH, timeout=5.0))
-
-
-CHAT = "/v1/chat/completions"
-
-
-@pytest.mark.parametrize(
-    ("name", "path", "answer", "cause", "detail"),
-    [
-        ("live", "/live", (500, '{"message":"no"}'), "unreachable", "HTTP 500 from /live: no"),
-        ("models", "/v1/models", (200, '{"data":[]}'), "no model", "/v1/models is empty"),
-        (
-            "ready",
-            f"/v1/models/{MODEL}/ready",
-            (503, '{"ready":false,"namespaces":{"n":{"missing_worker_types":["prefill"]}}}'),
-            "not ready",
-            "not ready: prefill",
-        ),
-        ("chat", CHAT, (400, '{"error":"bad"}'), "unexpected", f"HTTP 400 from {CHAT}: bad"),
-        ("chat", CHAT, (529, "busy"), "not served", f"HTTP 529 from {CHAT}: busy"),
-        ("chat", CHAT, (200, "<html>"), "unexpected", "the answer has another shape than OpenAI's API"),
-        (
-            "stream",
-            CHAT,
-            (200, "data: {}\n\n"),
-            "broken stream",
-            "the stream ended without [DONE] after 1 events",
-        ),
-        (
-            "unknown model",
-            CHAT,
-            (200, "{}"),
-            "accepts anything",
-            f"HTTP 200 for model {MODEL}-does-not-exist",
-        ),
-        (
-            "kv transfer",
-            "/metrics",
-            (200, "agent_tx_bytes 0\n"),
-            "no transfer",
-            "NIXL's byte counters are all 0",
-        ),
-    ],
-)
-def test_answers_that_are_refused(
-    canned: str, name: str, path: str, answer: tuple[int, str], cause: str, detail: str
-) -> None:
-    Canned.answers[path] = answer
-    result = tried(name, canned)
-    assert result.outcome == verification.FAILED
-    assert advice(result) == cause
-    assert result.detail.startswith(detail)
-
-
-def test_release_without_the_readiness_route(canned: str) -> None:
-    assert tried("ready", canned).outcome == verification.SKIPPED
-
-
-def test_request_that_is_never_answered() -> None:
-    with ThreadingHTTPServer(("127.0.0.1", 0), Canned) as silent:  # listens, and never serves
-        talk = verification.Conversation(f"http://127.0.0.1:{silent.server_port}", BOTH, timeout=0.2)
-        result = verification.CHECKS[0].result(talk)
-    assert advice(result) == "timeout"
-
-
-@pytest.mark.parametrize(
-    ("metrics", "detail"),
-    [
-        (
-            'vllm:nixl_bytes_transferred_bucket{le="1"} 7\nvllm:nixl_bytes_transferred_sum{a="b"} 5e3',
-            "5000 bytes",
-        ),
-        ("agent_tx_bytes 3\nagent_rx_bytes 4\ndynamo_transport_tcp_bytes_sent_total 9", "7 bytes"),
-    ],
-)
-def test_transferred_bytes(canned: str, metrics: str, detail: str) -> None:
-    Canned.answers["/metrics"] = (200, metrics)
-    result = tried("kv transfer", canned)
-    assert (result.outcome, result.detail) == (verification.OK, f"{detail} by NIXL's counters")
-
-
-def test_the_file_alone_is_enough(plane: DataPlane, tmp_path: Path) -> None:
-    """As in the Job: one file, the standard library, nothing of the project."""
-    script = tmp_path / "verification.py"
-    script.write_text(Path(verification.__file__).read_text())
-    command = [sys.executable, "-I", "-S", str(script), "--url", plane.url(DISAGGREGATED), "--model", MODEL]
-    command += ["--roles", "prefill,decode", "--disaggregated"]
+def test_the_package_alone_is_enough(plane: DataPlane, tmp_path: Path) -> None:
+    """As in the Job: its modules, the standard library, nothing of the project."""
+    copytree(Path(verification.__file__).parent, tmp_path / "verification")
+    command = [sys.executable, "-E", "-S", "-m", "verification", "--url", plane.url(DISAGGREGATED)]
+    command += ["--model", MODEL, "--roles", "prefill,decode", "--disaggregated"]
+    command += ["--dynamo-version", NEWEST, "--router-mode", "round-robin"]
     behind = os.environ | {"http_proxy": "http://127.0.0.1:9"}  # a proxy must not come between
-    good = subprocess.run([*command, "--json"], env=behind, capture_output=True, text=True, check=False)
+    good = subprocess.run(
+        [*command, "--json"], cwd=tmp_path, env=behind, capture_output=True, text=True, check=False
+    )
     assert good.returncode == 0, good.stderr
     assert json.loads(good.stdout)["ok"]
     plane.kill(DISAGGREGATED, "decode-0")
-    bad = subprocess.run(command, capture_output=True, text=True, check=False)
+    bad = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert bad.returncode == 1
     assert "failed     chat" in bad.stdout
     assert "It means: a worker is listed but does not answer" in bad.stdout
@@ -410,5 +305,5 @@ def test_graph_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_deployment_of_a_stack() -> None:
     found = endpoint.deployment("dev")
     assert (found.stack, found.namespace, found.graph) == ("dev", "dynamo", "gpt-oss-disagg")
-    assert found.expected == BOTH
+    assert found.expected == replace(BOTH, version=str(found.settings.plan().version), engine="trtllm")
     assert found.embedded

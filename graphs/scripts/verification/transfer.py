@@ -1,0 +1,82 @@
+"""Checks of disaggregation: two workers answer one request, and hand KV cache over."""
+
+import re
+import time
+from collections.abc import Iterable
+
+from .conversation import QUESTION, Conversation, Worker
+from .expectation import MOCKER, SLOW_TRANSPORTS, untold
+from .results import Failure, Skipped, Warned
+
+_REQUESTS = "dynamo_component_requests_total"
+_SECONDS_TO_COUNT = 5.0
+"""A worker counts a request once it has let go of it."""
+
+
+def disaggregated(talk: Conversation) -> str:
+    """Prefill and decode of one request are two workers': by their ids, or by what the prefill workers count."""
+    if reason := untold("worker ids", talk.expected):
+        return _by_counters(talk, reason)
+    data = talk.chat(QUESTION, nvext={"extra_fields": ["worker_id"]})
+    ids = (data.get("nvext") or {}).get("worker_id") or {}
+    prefill, decode = ids.get("prefill_worker_id"), ids.get("decode_worker_id")
+    if not prefill or not decode or prefill == decode:
+        raise Failure("not disaggregated", f"prefill by worker {prefill}, decode by worker {decode}")
+    return f"prefill by worker {prefill}, decode by worker {decode}"
+
+
+def _by_counters(talk: Conversation, reason: str) -> str:
+    """A request more on the prefill workers' own counters, for releases that name no workers in their answers."""
+    if untold("worker metrics", talk.expected):
+        raise Skipped(reason)
+    prefill = [worker for worker in talk.workers() if "prefill" in worker.component]
+    before = _counted(talk, prefill, _REQUESTS)
+    if before is None:
+        raise Skipped(f"{reason}, and its workers' metrics cannot be read from here")
+    talk.chat(QUESTION)
+    deadline = time.monotonic() + _SECONDS_TO_COUNT
+    while (after := _counted(talk, prefill, _REQUESTS) or 0) <= before:
+        if time.monotonic() > deadline:
+            raise Failure("not disaggregated", f"prefill workers counted {before:.0f} requests, and no other")
+        time.sleep(0.2)
+    return f"prefill workers counted {before:.0f}, then {after:.0f} requests"
+
+
+def kv_transfer(talk: Conversation) -> str:
+    """Bytes of KV cache are counted where workers count them; a slow way of theirs is warned of by its name."""
+    if talk.expected.engine == MOCKER:
+        raise Skipped("a mocker hands no KV cache over")
+    transport = talk.expected.transport or ""
+    slow = SLOW_TRANSPORTS.get(transport)
+    try:
+        moved = _moved(talk)
+    except Skipped as untold_bytes:
+        if not slow:
+            raise
+        moved = str(untold_bytes)
+    if slow:
+        raise Warned("slow path", f"transport `{transport}` is slow: {slow} ({moved})")
+    return moved
+
+
+def _moved(talk: Conversation) -> str:
+    """What the workers' counter says. Raises Failure where it says 0, Skipped where it cannot be read."""
+    counter = talk.expected.kv_counter
+    if not counter:
+        raise Skipped("its workers count no bytes of KV cache")
+    moved = _counted(talk, talk.workers(), counter)
+    if moved is None:
+        raise Skipped("its workers' metrics cannot be read from here")
+    if not moved:
+        raise Failure("no transfer", f"{counter} is 0 on every worker")
+    return f"{counter} says {moved:.0f} bytes"
+
+
+def _counted(talk: Conversation, workers: Iterable[Worker], counter: str) -> float | None:
+    """A counter's sum over the workers that can be reached, None where none can."""
+    name = counter.removesuffix("_total")
+    series = re.compile(rf"^{re.escape(name)}(?:_total)?(?:\{{.*\}})? (\S+)", re.MULTILINE)
+    hosts = sorted({worker.host for worker in workers if worker.host})
+    texts = [talk.metrics(f"http://{host}:{port}/metrics") for host in hosts for port in talk.worker_ports]
+    reached = [text for text in texts if text is not None]
+    return sum(float(value) for text in reached for value in series.findall(text)) if reached else None
