@@ -2,6 +2,7 @@
 
 import base64
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pulumi
 import yaml
@@ -12,6 +13,13 @@ from targets.hardware import InstanceType, Interface
 
 ROOT_DEVICE = "/dev/xvda"
 """Root device of Amazon Linux."""
+_MORE_THAN_ANY_NODE_HAS = 2**46
+"""Bytes, and exact as a floating-point number, which the usual infinity of 2⁶⁴ - 1 is not."""
+_LIMITS = [
+    {"type": "RLIMIT_MEMLOCK", "soft": _MORE_THAN_ANY_NODE_HAS, "hard": _MORE_THAN_ANY_NODE_HAS},
+    # The image's own (amazon-eks-ami PR#1794), which a list of ours replaces.
+    {"type": "RLIMIT_NOFILE", "soft": 65536, "hard": 1048576},
+]
 
 
 def metadata_options() -> ec2.LaunchTemplateMetadataOptionsArgs:
@@ -91,13 +99,15 @@ def capacity_type(kind: CapacityKind) -> str:
 def user_data(instance: InstanceType) -> str:
     """Base64 MIME text: nodeadm stripes the NVMe disks and gives them to kubelet and containerd.
 
-    EKS adds the cluster's own NodeConfig; nodeadm merges both.
+    Containers of nodes with EFA may lock any amount of memory, which EFA registers. EKS adds the cluster's own
+    NodeConfig; nodeadm merges both.
     """
-    config = {
-        "apiVersion": "node.eks.aws/v1alpha1",
-        "kind": "NodeConfig",
-        "spec": {"instance": {"localStorage": {"strategy": "RAID0"}}} if instance.nvme_gb[0] else {},
-    }
+    spec: dict[str, Any] = {}
+    if instance.nvme_gb[0]:
+        spec["instance"] = {"localStorage": {"strategy": "RAID0"}}
+    if instance.efa_devices:
+        spec["containerd"] = {"baseRuntimeSpec": {"process": {"rlimits": _LIMITS}}}
+    config = {"apiVersion": "node.eks.aws/v1alpha1", "kind": "NodeConfig", "spec": spec}
     mime = "\n".join(
         [
             "MIME-Version: 1.0",

@@ -11,15 +11,6 @@ from targets.releases import Version
 
 _PARSERS_SINCE = Version(1, 0)
 
-EFA_ENV = {
-    "FI_PROVIDER": "efa",
-    "FI_EFA_USE_DEVICE_RDMA": "1",
-    "FI_EFA_ENABLE_SHM_TRANSFER": "0",
-    # A transfer that silently takes another way shows as bytes that stay 0 (dynamo#4185).
-    "NIXL_TELEMETRY_ENABLE": "y",
-}
-"""Environment of workers that hand KV cache over EFA (Dynamo's guide to EFA on EKS)."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class Command:

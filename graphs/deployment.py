@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import yaml
@@ -12,6 +12,7 @@ from graphs import (
     compute_domain,
     frontend,
     inference_extension,
+    kv_transfer,
     local_copy,
     mocker,
     observability,
@@ -30,11 +31,12 @@ from graphs.names import (
     ENGINE_FILES_PATH,
     LABEL_PREFIX,
     MANAGED_BY,
+    ROLE_LABEL,
     WORKERS_LABEL,
     engine_config_map,
 )  # fmt: skip
 from graphs.placement import cpu_affinity, frontend_affinity, worker_affinity, worker_nodes
-from graphs.security import container_security, pod_security
+from graphs.security import container_security, pod_security, worker_pod_security, worker_security
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
 from targets.plan import GraphPlan, Planner, WorkerPlan
@@ -48,14 +50,12 @@ _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
 }
 
 
-_EFA = "vpc.amazonaws.com/efa"
-
-
 @dataclass(frozen=True, kw_only=True)
 class Component:
     """One component of a graph before it is written in either API version. pod: PodSpec without containers.
 
     role: of workers. replicas: None where an autoscaler decides. sidecar: a frontend beside the container.
+    devices: beside GPUs, by resource.
     """
 
     name: str
@@ -69,15 +69,16 @@ class Component:
     shared_memory: str | None = None
     requests: Mapping[str, str] = field(default_factory=dict)
     gpus: int = 0
-    efa_devices: int = 0
+    devices: Mapping[str, str] = field(default_factory=dict)
     claims: tuple[str, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 def worker_command(plan: GraphPlan, planned: WorkerPlan) -> Command:
-    """The engine's command line for one role."""
-    return _ENGINE_COMMAND[plan.target.engine](plan, planned)
+    """The engine's command line for one role, with what its transport needs in the environment."""
+    command = _ENGINE_COMMAND[plan.target.engine](plan, planned)
+    return replace(command, env={**command.env, **kv_transfer.environment(plan, planned)})
 
 
 def engine_files(plan: GraphPlan) -> dict[str, str]:
@@ -189,13 +190,15 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         shared_memory=plan.target.shared_memory,
         requests=requests.of_worker(plan, planned, command),
         gpus=per_node,
-        efa_devices=_efa_devices(plan, per_node),
+        devices=kv_transfer.devices(plan, per_node),
         claims=claims,
-        labels={WORKERS_LABEL: plan.name},
+        labels={WORKERS_LABEL: plan.name, **({ROLE_LABEL: worker.role.value} if plan.uses_efa else {})},
         annotations=annotations,
         pod=_pod(
             plan,
-            affinity=worker_affinity(plan),
+            security=worker_pod_security(kv_transfer.grants(plan)),
+            affinity=worker_affinity(plan, worker.role),
+            **kv_transfer.namespaces(plan),
             volumes=volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
             **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
@@ -214,7 +217,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             },
             mounts=mounts,
             probes=probes.worker(),
-            lock_memory=plan.uses_efa,
+            security=worker_security(kv_transfer.grants(plan)),
         ),
         sidecar=_sidecar(plan) if plan.inference_extension else None,
     )
@@ -237,13 +240,6 @@ def _planner(plan: GraphPlan, planned: Planner) -> Component:
     )
 
 
-def _efa_devices(plan: GraphPlan, gpus: int) -> int:
-    """Interfaces of one worker: those on the PCIe roots of its GPUs, so that none is shared or far away."""
-    if not plan.uses_efa:
-        return 0
-    return plan.pool.instance.efa_devices // plan.pool.instance.gpus * gpus
-
-
 def _environment(plan: GraphPlan, service: str) -> dict[str, str]:
     return {
         "HF_HOME": CACHE_PATH,
@@ -255,11 +251,11 @@ def _environment(plan: GraphPlan, service: str) -> dict[str, str]:
     }
 
 
-def _pod(plan: GraphPlan, **spec: Any) -> dict[str, Any]:
+def _pod(plan: GraphPlan, *, security: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
     secret = plan.image_knobs.pull_secret
     return {
         **spec,
-        "securityContext": pod_security(),
+        "securityContext": dict(security or pod_security()),
         **({"imagePullSecrets": [{"name": secret}]} if secret else {}),
     }
 
@@ -272,7 +268,7 @@ def _container(
     env: Mapping[str, str],
     mounts: list[dict[str, Any]],
     probes: Mapping[str, Any],
-    lock_memory: bool = False,
+    security: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     return {
         "name": name,
@@ -280,7 +276,7 @@ def _container(
         **({} if command is None else {"command": command.argv, "args": list(command.args)}),
         "env": variables(env),
         **({"volumeMounts": mounts} if mounts else {}),
-        "securityContext": container_security(lock_memory=lock_memory),
+        "securityContext": dict(security or container_security()),
         **probes,
     }
 
@@ -303,8 +299,8 @@ def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     if component.role in (Role.PREFILL, Role.DECODE):
         service["subComponentType"] = component.role.value
     devices: dict[str, Any] = {"gpu": str(component.gpus)} if component.gpus else {}
-    if component.efa_devices:
-        devices["custom"] = {_EFA: str(component.efa_devices)}
+    if component.devices:
+        devices["custom"] = dict(component.devices)
     if resources := _resources(component, devices):
         service["resources"] = resources
     if component.shared_memory:
@@ -318,8 +314,7 @@ def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
 
 def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     devices = {"nvidia.com/gpu": str(component.gpus)} if component.gpus else {}
-    if component.efa_devices:
-        devices[_EFA] = str(component.efa_devices)
+    devices |= component.devices
     container = dict(component.container)
     if resources := _resources(component, devices):
         container["resources"] = resources

@@ -8,6 +8,8 @@ RETAINED = {f"{LABEL_PREFIX}/retain": "true"}
 """On what outlives its stack, so that every tool that takes a stack down can tell."""
 WORKERS_LABEL = f"{LABEL_PREFIX}/workers"
 """On every worker pod of a graph (value: the graph), so that placement can speak of workers without frontends."""
+ROLE_LABEL = f"{LABEL_PREFIX}/role"
+"""On worker pods over EFA (value: prefill or decode), so that placement can keep the two apart."""
 POOL_LABEL = f"{LABEL_PREFIX}/pool"
 """On the nodes of every GPU pool but the main one (value: the pool's name)."""
 

@@ -2,10 +2,12 @@
 
 from typing import Any
 
-from graphs.names import POOL_LABEL, WORKERS_LABEL
+from graphs.names import POOL_LABEL, ROLE_LABEL, WORKERS_LABEL
+from targets.catalogue import Role
 from targets.hardware import GPU_PRODUCT
 from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan, Pool
+from targets.transport import Transport
 
 GPU_TAINT_KEY = "nvidia.com/gpu"
 GPU_PRESENT_LABEL = "nvidia.com/gpu.present"
@@ -14,6 +16,7 @@ ARCH_LABEL = "kubernetes.io/arch"
 GRAPH_LABEL = "nvidia.com/dynamo-graph-deployment-name"
 COMPONENT_TYPE_LABEL = "nvidia.com/dynamo-component-type"
 _HOST, _ZONE = "kubernetes.io/hostname", "topology.kubernetes.io/zone"
+_CLIQUE = "nvidia.com/gpu.clique"
 
 
 def gpu_toleration() -> dict[str, str]:
@@ -26,8 +29,8 @@ def pool_labels(name: str) -> dict[str, str]:
     return {} if name == MAIN_POOL else {POOL_LABEL: name}
 
 
-def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
-    """GPU nodes of the pool, by model and architecture; workers together on one node, or apart but in one zone.
+def worker_affinity(plan: GraphPlan, role: Role) -> dict[str, Any]:
+    """GPU nodes of the pool, by model and architecture; workers near or apart as their transport needs.
 
     Workers without GPUs run wherever the image does.
     """
@@ -43,13 +46,12 @@ def worker_affinity(plan: GraphPlan) -> dict[str, Any]:
         )
     }
     if plan.target.disaggregated:
-        workers = {"labelSelector": {"matchLabels": {WORKERS_LABEL: plan.name}}}
-        near = _HOST if plan.on_one_node else _ZONE
-        affinity["podAffinity"] = {
-            "requiredDuringSchedulingIgnoredDuringExecution": [{**workers, "topologyKey": near}]
-        }
-        if plan.uses_efa:
-            affinity["podAntiAffinity"] = _preferred({**workers, "topologyKey": _HOST})
+        affinity |= _together(plan)
+        if plan.uses_efa and role is Role.DECODE:
+            # Said once, of either role: the scheduler holds it both ways.
+            prefill = {WORKERS_LABEL: plan.name, ROLE_LABEL: Role.PREFILL.value}
+            apart = {"labelSelector": {"matchLabels": prefill}, "topologyKey": _HOST}
+            affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [apart]}
         if plan.fills_a_node:
             others = [
                 {"key": WORKERS_LABEL, "operator": "Exists"},
@@ -68,6 +70,23 @@ def worker_nodes(plan: GraphPlan) -> dict[str, Any]:
     return {
         **({"nodeSelector": dict(pool.node_selector)} if pool.node_selector else {}),
         **({"tolerations": tolerations} if tolerations else {}),
+    }
+
+
+def _together(plan: GraphPlan) -> dict[str, Any]:
+    """EFA does not cross zones, and an NVLink domain is one clique; other networks join nodes without such labels."""
+    workers = {"labelSelector": {"matchLabels": {WORKERS_LABEL: plan.name}}}
+    match plan.transport:
+        case Transport.NODE:
+            near = _HOST
+        case Transport.EFA:
+            near = _ZONE
+        case Transport.NVLINK:
+            near = _CLIQUE
+        case _:
+            return {"podAffinity": _preferred({**workers, "topologyKey": _HOST})}
+    return {
+        "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{**workers, "topologyKey": near}]}
     }
 
 

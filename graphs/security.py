@@ -1,4 +1,4 @@
-"""Security contexts: every pod of ours runs unprivileged. Pure."""
+"""Security contexts: every pod of ours runs unprivileged, but workers whose transport needs more. Pure."""
 
 from typing import Any
 
@@ -17,9 +17,30 @@ def pod_security() -> dict[str, Any]:
     }
 
 
-def container_security(*, lock_memory: bool = False) -> dict[str, Any]:
-    """SecurityContext. lock_memory: EFA registers memory, which needs IPC_LOCK."""
-    capabilities: dict[str, Any] = {"drop": ["ALL"]}
-    if lock_memory:
-        capabilities["add"] = ["IPC_LOCK"]
-    return {"allowPrivilegeEscalation": False, "capabilities": capabilities}
+def container_security() -> dict[str, Any]:
+    """SecurityContext of a container that needs nothing."""
+    return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
+
+
+def worker_pod_security(grants: str) -> dict[str, Any]:
+    """PodSecurityContext of workers. grants: none, capabilities or privileged; both others are root.
+
+    A capability that is added for another user than root is never effective (nvidia-container-toolkit#2037).
+    """
+    if grants == "none":
+        return pod_security()
+    return {**pod_security(), "runAsNonRoot": False, "runAsUser": 0}
+
+
+def worker_security(grants: str) -> dict[str, Any]:
+    """SecurityContext of a worker's container.
+
+    privileged: what Dynamo's guide to EFA calls required to register GPU memory with the network device. capabilities:
+    what upstream's own EFA tests and colocated recipes run with, and its guide to InfiniBand (SYS_RESOURCE).
+    """
+    if grants == "privileged":
+        return {"privileged": True}
+    if grants == "capabilities":
+        added = ["IPC_LOCK", "SYS_PTRACE", "SYS_RESOURCE"]
+        return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": added}}
+    return container_security()

@@ -3,15 +3,13 @@
 Source: the argument parser of each released `ai-dynamo` package (`dynamo.sglang`) and SGLang's ServerArgs.
 """
 
-from graphs.command import EFA_ENV, Command, disaggregation_mode, flags, parsers
+from graphs.command import Command, disaggregation_mode, flags, parsers
 from graphs.names import MODEL_PATH
 from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
 
 _KV_EVENTS = '{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:5557"}'
 """Without it the kv router hears of no cached blocks."""
-_EFA_BACKEND = {"SGLANG_DISAGGREGATION_NIXL_BACKEND": "LIBFABRIC"}
-"""NIXL's default, UCX, stages through host memory on EFA (nixl#909)."""
 
 
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
@@ -37,5 +35,5 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     return Command(
         module="dynamo.sglang",
         args=(*args, *worker.arguments, *planned.extra_args),
-        env={**plan.target.env, **({**EFA_ENV, **_EFA_BACKEND} if plan.uses_efa else {})},
+        env=plan.target.env,
     )

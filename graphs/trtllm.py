@@ -6,7 +6,7 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.trtllm
 import copy
 from typing import Any
 
-from graphs.command import EFA_ENV, Command, disaggregation_mode, flags, parsers
+from graphs.command import Command, disaggregation_mode, flags, parsers
 from graphs.names import ENGINE_FILES_PATH, MODEL_PATH
 from targets.catalogue import MODEL_ID, Role, Worker
 from targets.plan import GraphPlan, WorkerPlan
@@ -18,8 +18,6 @@ _KV_EVENTS_FLAG_SINCE = Version(1, 3)
 _POSTPROCESS_WORKERS_UNTIL = Version(1, 6)
 """From 1.6 the worker strips `num_postprocess_workers` from the engine file with a warning."""
 
-_EFA_BACKEND = "NIXL"
-"""NIXL over UCX's SRD transport: what Dynamo's guide to KV cache transfer tested and recommends on EFA."""
 _UPPER_CASE_SINCE = Version(1, 0)
 """The TensorRT-LLM of 0.4 spells the transceiver's backend `ucx`, later ones `UCX`; each takes only its own."""
 
@@ -43,7 +41,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     return Command(
         module="dynamo.trtllm",
         args=(*args, *planned.extra_args),
-        env={**plan.target.env, **(EFA_ENV if plan.uses_efa else {})},
+        env=plan.target.env,
         files={file_name: _engine_file(plan.version, worker, in_file, efa=plan.uses_efa)},
     )
 
@@ -78,7 +76,7 @@ def _engine_file(version: Version, worker: Worker, in_file: bool, *, efa: bool) 
         content.pop("num_postprocess_workers", None)
     transceiver = content.get("cache_transceiver_config", {})
     if efa:
-        transceiver["backend"] = _EFA_BACKEND
+        transceiver["backend"] = "NIXL"
     elif version < _UPPER_CASE_SINCE and transceiver:
         transceiver["backend"] = transceiver["backend"].lower()
     if worker.cuda_graph_batch is not None:

@@ -4,9 +4,9 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.vllm`)
 """
 
 import json
-from collections.abc import Sequence
 
-from graphs.command import EFA_ENV, Command, cached, disaggregation_mode, flags, parsers
+from graphs import kv_transfer
+from graphs.command import Command, cached, disaggregation_mode, flags, parsers
 from graphs.names import MODEL_PATH
 from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
@@ -42,7 +42,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--no-enable-chunked-prefill", worker.chunked_prefill is False),
             ("--speculative-config", _speculation(plan)),
             *parsers(plan.version),
-            *_disaggregation(plan, worker.role, worker.arguments),
+            *_disaggregation(plan, planned),
             *_kv_events(plan, worker.role),
         ]
     )
@@ -53,7 +53,6 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         env={
             **plan.target.env,
             **({} if port is None else {"VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)}),
-            **(EFA_ENV if plan.uses_efa else {}),
         },
     )
 
@@ -66,21 +65,19 @@ def _speculation(plan: GraphPlan) -> str | None:
     return _json(draft | {"num_speculative_tokens": plan.target.speculative_tokens})
 
 
-def _disaggregation(plan: GraphPlan, role: Role, arguments: Sequence[str]) -> list[tuple[str, object]]:
-    """How KV cache travels. NVLink does not reach from pod to pod: without EFA it goes through host memory.
-
-    vLLM then stages it there itself, unless the recipe keeps the hybrid cache manager, not known to work with that.
-    """
+def _disaggregation(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, object]]:
+    """How KV cache travels, as far as vLLM itself decides it."""
+    role = planned.role
     if role is Role.WORKER:
         return []
     if plan.version < _MODE_SINCE:
         return [("--is-prefill-worker", role is Role.PREFILL)]
     kv_role = _KV_ROLE[role] if plan.version >= _ROLES_SINCE else "kv_both"
     connector: dict[str, object] = {"kv_connector": "NixlConnector", "kv_role": kv_role}
-    if not plan.uses_efa and "--no-disable-hybrid-kv-cache-manager" not in arguments:
+    if kv_transfer.in_host_memory(plan, planned):
         connector["kv_buffer_device"] = "cpu"
     if plan.uses_efa:
-        connector["kv_connector_extra_config"] = {"backends": ["LIBFABRIC"]}
+        connector["kv_connector_extra_config"] = {"backends": [kv_transfer.backend(plan)]}
     return [
         ("--disaggregation-mode", disaggregation_mode(role)),
         ("--kv-transfer-config", _json(connector)),

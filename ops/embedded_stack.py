@@ -28,7 +28,12 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     """
     values = {key.removeprefix(f"{PROJECT}:"): text for key, text in stack_file.config.items()}
     sections: dict[str, Any] = {
-        "cluster": {"kind": "existing", "kubeconfig": _kubeconfig(), "namespace": stack_file.stack},
+        "cluster": {
+            "kind": "existing",
+            "kubeconfig": _kubeconfig(),
+            "namespace": stack_file.stack,
+            "efa": _has_efa(json.loads(values.get("cluster", "{}"))),
+        },
         "platform": {"install": False},
         "verify": {"enabled": False},  # no pod runs anything; `ops verify` talks to the live endpoint
     }
@@ -57,6 +62,11 @@ def settings_of(stack_file: StackFile) -> Settings:
 
 def _part(section: Mapping[str, Any], keys: Sequence[str]) -> dict[str, Any]:
     return {key: section[key] for key in keys if key in section}
+
+
+def _has_efa(cluster: Mapping[str, Any]) -> bool:
+    """Whether the stack's own cluster has AWS's network, which simulated nodes then show."""
+    return bool(cluster.get("efa", cluster.get("kind") != "existing"))
 
 
 def _kubeconfig() -> str:

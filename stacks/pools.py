@@ -49,7 +49,10 @@ def stack_pools(
         StackPool(
             said=said,
             pool=replace(
-                pool, alike=_alike(pool, pools), runs=said.runs or not isinstance(cluster, AwsCluster)
+                pool,
+                alike=_alike(pool, pools),
+                runs=said.runs or not isinstance(cluster, AwsCluster),
+                efa=isinstance(cluster, AwsCluster) or cluster.efa,
             ),
             zones=_zones(cluster, said, pool.nodes),
         )

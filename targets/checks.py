@@ -10,9 +10,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from targets.catalogue import Engine, Role, Worker
-from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
+from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
-from targets.releases import EFA_IMAGES_SINCE, ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
+from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
+from targets.transport_checks import check_transport
 
 GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
@@ -247,19 +248,6 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
             f"{plan.pool.key}.nodes"
         )
-    if not plan.on_one_node:
-        return
-    for planned in plan.workers:
-        if planned.nodes > 1 and planned.gpus:
-            yield (
-                f"{plan.key}.transport: 'node' keeps all workers on one node, but {_one(planned.role)} spans "
-                f"{planned.nodes}; choose efa"
-            )
-    if most.gpus > node:
-        yield (
-            f"{plan.key}.transport: 'node' keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
-            f"and {plan.pool.instance.name} has {node}; choose efa"
-        )
 
 
 def _one(role: Role) -> str:
@@ -337,30 +325,6 @@ def _sequence_length(plan: GraphPlan, worker: Worker, length: int) -> Iterator[s
         yield (
             f"{key}: {length} is above {buffer}, the tokens that target {plan.target.name}'s KV transfer buffer "
             "holds; a longer prompt would block the transfer for ever (dynamo#4327)"
-        )
-
-
-def _transport(plan: GraphPlan) -> Iterator[str]:
-    if not plan.uses_efa:
-        return
-    instance, key = plan.pool.instance, f"{plan.key}.transport"
-    if not instance.efa_devices:
-        yield f"{key}: 'efa', but {instance.name} has no EFA"
-    if plan.version < EFA_IMAGES_SINCE:
-        yield (
-            f"{key}: 'efa' needs an image with EFA's libraries, of which Dynamo {plan.version} publishes none; "
-            f"use dynamoVersion {LATEST_PATCH['1.0']} or newer"
-        )
-    if plan.target.engine is Engine.SGLANG and plan.version <= Version(1, 3, 1):
-        yield (
-            f"{key}: 'efa' with SGLang {plan.version} answers 200 with nothing in it after about 300 s "
-            "(dynamo#12106); keep the graph on one node (transport node) or use dynamoVersion "
-            f"{LATEST_PATCH['1.4']} or newer"
-        )
-    if instance.gpu is Gpu.GB200 and plan.version < Version(1, 3):
-        yield (
-            f"{key}: 'efa' on GB200 with Dynamo {plan.version} cannot register GPU memory "
-            f"(libfabric#12019, nixl#1609); use dynamoVersion {LATEST_PATCH['1.3']} or newer"
         )
 
 
@@ -448,6 +412,6 @@ def _grove_length(component: str, nodes: int) -> int:
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _release, _knobs, _capacity, _autoscaled, _parallelism, _limits, _transport, _routing, _inference_extension,
+    _release, _knobs, _capacity, _autoscaled, _parallelism, _limits, check_transport, _routing, _inference_extension,
     _arguments, _environment, _image, _names,
 )  # fmt: skip

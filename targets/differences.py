@@ -178,9 +178,8 @@ DIFFERENCES = (
         items=("docker --network", "docker --ipc", "docker --cap-add", "docker --ulimit"),
         targets=("trtllm-disagg-b200",),
         ours="left out",
-        reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only for EFA, and limits "
-        "are the node's. Workers are pods of their own, between which NVLink does not reach: on one node KV cache goes "
-        "through host memory, over EFA (`graph.transport: efa`) it need not.",
+        reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only over a network that "
+        "needs it, and limits are the node's.",
     ),
     Difference(
         items=("clear_namespace",),
@@ -192,8 +191,14 @@ DIFFERENCES = (
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),
         targets=("trtllm-agg-gb200", *AGENTIC),
-        ours="user 1000, no privilege, no capability (IPC_LOCK for EFA)",
-        reason="Nothing needs more.",
+        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA",
+        reason="Inside one node nothing needs more; `graph.kvTransfer` gives more.",
+    ),
+    Difference(
+        items=("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_NVLS_ENABLE", "NVIDIA_GDRCOPY"),
+        targets=("trtllm-agg-gb200",),
+        ours="1, on every worker on GB200",
+        reason="Dynamo's guide to KV cache transfer calls them required on GB200; the recipe does not say them.",
     ),
     Difference(
         items=("componentType",),

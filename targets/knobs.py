@@ -130,6 +130,19 @@ class ImageKnobs(Strict):
     """Build the image instead of pulling a published one."""
 
 
+class KvTransferKnobs(Strict):
+    """What workers are given to hand KV cache over, where `transport` leaves a choice."""
+
+    backend: Literal["libfabric", "ucx"] | None = None
+    """NIXL's backend over EFA; libfabric where nothing is said."""
+    grants: Literal["none", "capabilities", "privileged"] | None = None
+    """What workers may do, where another right than the transport's own is wanted; all but none are root."""
+    host_namespaces: bool = False
+    """Whether workers of `transport: node` share the node's IPC and PID namespaces, as root with capabilities."""
+    rdma_resource: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$")] = "rdma/ib"
+    """Resource that the cluster's RDMA device plugin offers; a worker of `transport: rdma` asks for one a GPU."""
+
+
 class GraphKnobs(Strict):
     """One GPT-OSS graph."""
 
@@ -144,8 +157,9 @@ class GraphKnobs(Strict):
     worker: RoleKnobs = RoleKnobs()
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
     """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
-    transport: Literal["node", "efa"] | None = None
-    """How KV cache travels: inside one node (workers are kept together) or over EFA (workers are spread)."""
+    transport: Literal["node", "efa", "rdma", "nvlink", "tcp"] | None = None
+    """How KV cache travels, as the section on it says; the fastest known way where nothing is said."""
+    kv_transfer: KvTransferKnobs = KvTransferKnobs()
     surge: bool = False
     """Whether changed workers come beside the old ones, which go once those answer; the pool needs room."""
     termination_grace_period_seconds: int = Field(default=300, ge=30, le=900)

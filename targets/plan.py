@@ -18,6 +18,8 @@ from targets.hardware import Gpu, InstanceType
 from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs, Toleration
 from targets.observability import METRICS_ALONE, Observability
 from targets.releases import EFA_IMAGES_SINCE, RUNTIME_VERSION_SAID_SINCE, Version, efa_tag
+from targets.transport import KV_PATHS, NO_KV_PATH, KvPath, Transport
+from targets.transport import default as default_transport
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
 _REPOSITORY = {
@@ -43,6 +45,7 @@ class Pool:
 
     name: unique in the stack. alike: names of the stack's other pools with GPUs of the same model, which the GPU's
     label does not tell it from. runs: whether it has nodes now; graphs are not deployed onto one that has none.
+    efa: whether its nodes have the EFA devices of their instance type, as AWS's have.
     """
 
     instance: InstanceType
@@ -57,6 +60,7 @@ class Pool:
     """Its nodes' taints beside that of GPUs."""
     gpu_product: str | None = None
     """What its nodes' GPU product label says, None where it is GPU Feature Discovery's."""
+    efa: bool = True
 
     @property
     def gpus(self) -> int:
@@ -140,7 +144,7 @@ class GraphPlan:
     knobs: GraphKnobs
     workers: tuple[WorkerPlan, ...]
     pool: Pool
-    transport: str
+    transport: Transport
     inference_extension: bool = False
     local_copy: bool = False
     planner: Planner | None = None
@@ -169,8 +173,14 @@ class GraphPlan:
 
     @property
     def on_one_node(self) -> bool:
-        """Whether its workers are kept together on one node, to hand KV cache over there."""
-        return self.transport == "node" and self.target.disaggregated
+        """Whether its workers are pods of their own that are kept together on one node, to hand KV cache over there."""
+        return self.transport is Transport.NODE and self.target.disaggregated
+
+    @property
+    def kv_path(self) -> KvPath:
+        """The way that KV cache takes between its workers, and whether it is slow."""
+        moves = self.target.disaggregated and self.target.gpus
+        return KV_PATHS[self.transport] if moves else NO_KV_PATH
 
     @property
     def fills_a_node(self) -> bool:
@@ -182,8 +192,8 @@ class GraphPlan:
 
     @property
     def uses_efa(self) -> bool:
-        """Whether KV cache travels between nodes; aggregated workers hand none over."""
-        return self.transport == "efa" and self.target.disaggregated
+        """Whether KV cache travels over EFA; aggregated workers hand none over."""
+        return self.transport is Transport.EFA and self.target.disaggregated
 
     @property
     def reuses_kv_blocks(self) -> bool:
@@ -245,14 +255,21 @@ def resolve(
     version = Version.parse(knobs.dynamo_version or target.dynamo_version)
     whole = all(worker.nodes == 1 for worker in workers)
     fits_one_node = whole and sum(worker.at_most.gpus for worker in workers) <= pool.instance.gpus
-    transport = knobs.transport or ("node" if fits_one_node or not target.gpus else "efa")
+    transport = (
+        Transport(knobs.transport)
+        if knobs.transport
+        else default_transport(
+            one_node=fits_one_node or not target.gpus or not target.disaggregated,
+            efa=pool.efa and pool.instance.efa_devices > 0,
+        )
+    )
     return GraphPlan(
         key=key,
         name=knobs.name or target.graph,
         target=target,
         version=version,
         platform=platform or version,
-        image=_image(target, knobs.image, version, efa=transport == "efa"),
+        image=_image(target, knobs.image, version, efa=transport is Transport.EFA),
         image_knobs=_image_knobs(knobs.image, pool),
         router_mode=knobs.frontend.router_mode or target.router_mode,
         knobs=knobs,

@@ -7,9 +7,18 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from targets import transport_table
 from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, TARGETS, Target, Worker
 from targets.differences import DIFFERENCES, EVERY
-from targets.knobs import FrontendKnobs, FurtherGraph, GraphKnobs, ImageBuild, ImageKnobs, RoleKnobs
+from targets.knobs import (
+    FrontendKnobs,
+    FurtherGraph,
+    GraphKnobs,
+    ImageBuild,
+    ImageKnobs,
+    KvTransferKnobs,
+    RoleKnobs,
+)  # fmt: skip
 from targets.releases import LATEST_PATCH, Version, graph_api_version
 
 _INTRODUCTION = f"""\
@@ -27,14 +36,6 @@ _RELEASES = f"""\
 A graph's command lines, images and API version follow `graph.dynamoVersion`. Supported: \
 {", ".join(LATEST_PATCH.values())} and the other patches of these lines. Graphs are written in \
 `{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3.
-"""
-_TRANSPORT = """\
-## How KV cache travels
-
-Prefill and decode workers are pods of their own, between which NVLink does not reach. With `graph.transport: node`, the
-default where all workers fit one node, KV cache goes through host memory; with `efa` it goes over the nodes' EFA
-devices, also on one node. Sources that run both workers in one container have NVLink between them: measure.
-On GB200 every graph gets a ComputeDomain, without which NCCL fails while the model loads.
 """
 _AGENTIC_NOTES = f"""\
 ## Limits of the agentic targets
@@ -76,7 +77,7 @@ def document() -> str:
         _INTRODUCTION,
         _overview(),
         *(_target(target) for target in TARGETS.values()),
-        _TRANSPORT,
+        transport_table.document(_table),
         _AGENTIC_NOTES,
         _RELEASES,
         _KNOBS + "\n" + _knob_tables(),
@@ -177,6 +178,7 @@ def _knob_tables() -> str:
         ("<role>.", RoleKnobs),
         ("image.", ImageKnobs),
         ("image.build.", ImageBuild),
+        ("kvTransfer.", KvTransferKnobs),
         ("graphs[].", FurtherGraph),
     )
     rows = [

@@ -51,12 +51,16 @@ class ExistingCluster(_Cluster):
     """Path of the kubeconfig, relative to the project; kubectl's own default where nothing is said."""
     context: str | None = None
     """Context in the kubeconfig; its current one where nothing is said."""
+    efa: bool = False
+    """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`), as EKS's do."""
 
 
 class StackCluster(_Cluster):
     """A cluster that another stack made or describes, with its GPU nodes."""
 
     kind: Literal["stack"]
+    efa: bool = True
+    """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`)."""
     stack: Annotated[str, StringConstraints(pattern=r"^[^/]+/[^/]+/[^/]+$")]
     """The other stack, as `organization/project/stack`; its output `kubeconfig` is used."""
 

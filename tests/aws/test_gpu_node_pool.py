@@ -89,7 +89,17 @@ def test_local_disks_are_striped_for_kubelet_and_containerd(pool: Pool) -> None:
     assert part.get_content_type() == "application/node.eks.aws"
     config = yaml.safe_load(str(part.get_payload()))
     assert (config["apiVersion"], config["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
-    assert config["spec"] == {"instance": {"localStorage": {"strategy": "RAID0"}}}
+    assert config["spec"]["instance"] == {"localStorage": {"strategy": "RAID0"}}
+
+
+def test_containers_of_nodes_with_efa_may_lock_memory(pool: Pool) -> None:
+    data = template(pool("p6-b200.48xlarge", {"kind": "on-demand"}))
+    _, part = message_from_bytes(base64.b64decode(data["UserData"])).walk()
+    runtime = yaml.safe_load(str(part.get_payload()))["spec"]["containerd"]["baseRuntimeSpec"]
+    limits = {each["type"]: each["soft"] for each in runtime["process"]["rlimits"]}
+    assert limits["RLIMIT_MEMLOCK"] > 2**43, "more than the memory of any instance type"
+    assert int(float(limits["RLIMIT_MEMLOCK"])) == limits["RLIMIT_MEMLOCK"], "JSON numbers are floating-point"
+    assert limits["RLIMIT_NOFILE"] == 65536, "the image's own, which a list replaces"
 
 
 def test_the_graphs_toleration_tolerates_the_pools_taint(pool: Pool) -> None:

@@ -25,7 +25,7 @@ def plan(
     return parse(
         {
             "target": target,
-            "cluster": {"kind": "existing"},
+            "cluster": {"kind": "existing", "efa": True},
             "platform": {"install": False},
             "pool": {"nodes": nodes},
             "monitoring": {"kind": "install"},

@@ -36,7 +36,7 @@ OVER_NODES = {
 }
 LOCAL_COPY = {"cache": {"localCopy": True}, "graph": {"dynamoVersion": "1.6.1"}}
 KEDA = {
-    "pool": {"nodes": 2},
+    "pool": {"nodes": 3},
     "graph": {"dynamoVersion": "1.2.1", "decode": {"maxReplicas": 3}},
     "monitoring": {"kind": "install"},
     "autoscaling": {"kind": "keda"},
@@ -71,7 +71,8 @@ def plan(target: str, values: dict[str, Any]) -> GraphPlan:
     # Grove restarts whole graphs of 1.2 when they are scaled.
     platform = {"install": False, "grove": "none" if "autoscaling" in values else "external"}
     return parse(
-        {"target": target, "cluster": {"kind": "existing"}, "platform": platform, **values}, set()
+        {"target": target, "cluster": {"kind": "existing", "efa": True}, "platform": platform, **values},
+        set(),
     ).plan()
 
 

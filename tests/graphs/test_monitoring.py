@@ -48,7 +48,7 @@ def efa(target: str, version: str, **graph: Any) -> GraphPlan:
     return Settings.model_validate(
         {
             "target": target,
-            "cluster": {"kind": "existing"},
+            "cluster": {"kind": "existing", "efa": True},
             "pool": {"nodes": 2},
             "graph": {"transport": "efa", "dynamoVersion": version, **graph},
         }

@@ -9,7 +9,7 @@ from stacks.settings import PROJECT, ConfigError, Settings, parse
 
 STACK: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
-    "cluster": {"kind": "existing"},
+    "cluster": {"kind": "existing", "efa": True},
     "platform": {"install": False},
 }
 TWO_NODES = {"pool": {"nodes": 2}}

@@ -10,7 +10,7 @@ from stacks.settings import PROJECT, ConfigError, Settings, parse
 from targets.platform import Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
 
-STACK: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}}
+STACK: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing", "efa": True}}
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 PICKED = {
     "host": "llm.example.com",

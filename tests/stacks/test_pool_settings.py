@@ -287,7 +287,8 @@ def test_pools_are_told_apart_by_a_label_where_their_gpus_are_alike() -> None:
 
 
 def affinity_to_pools(plan: GraphPlan) -> list[tuple[str, list[str]]]:
-    required = worker_affinity(plan)["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    affinity = worker_affinity(plan, plan.workers[0].role)["nodeAffinity"]
+    required = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
     (term,) = required["nodeSelectorTerms"]
     return [(e["operator"], e["values"]) for e in term["matchExpressions"] if e["key"] == POOL_LABEL]
 

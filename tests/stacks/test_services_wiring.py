@@ -17,7 +17,7 @@ EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 
 def evaluated(**config: Any) -> Evaluation:
     """A stack of that config, on a cluster that is there unless it says otherwise."""
-    said = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}, **config}
+    said = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing", "efa": True}, **config}
     stack_file = StackFile(
         project="dynamo-gpt-oss",
         stack="test",

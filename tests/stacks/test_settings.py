@@ -10,7 +10,7 @@ from stacks.settings import PROJECT, ConfigError, Settings, from_text, parse
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 
-STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
+STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing", "efa": True}}
 TARGET_NAMES, INSTANCE_NAMES = ", ".join(TARGETS), ", ".join(INSTANCE_TYPES)
 ROLE_KEYS = (
     "replicas, maxReplicas, nodes, tensorParallel, pipelineParallel, expertParallel, maxNumTokens, maxBatchSize, "

@@ -137,10 +137,10 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     ),
     "EFA without EFA": (
         plan(MOCKER, "m7i.4xlarge", transport="efa"),
-        "graph.transport: 'efa', but m7i.4xlarge has no EFA",
+        "graph.transport: 'efa', but the workers of target mocker-disagg-cpu move no KV cache",
     ),
     "EFA on 0.4": (
-        plan(VLLM, H100, transport="efa", dynamoVersion="0.4.1"),
+        plan(VLLM, H100, 2, transport="efa", dynamoVersion="0.4.1"),
         "graph.transport: 'efa' needs an image with EFA's libraries, of which Dynamo 0.4.1 publishes none; "
         "use dynamoVersion 1.0.2 or newer",
     ),

@@ -1,0 +1,66 @@
+"""The part of docs/targets.md about KV cache: what each transport is, what it grants, who measured it. Pure."""
+
+from collections.abc import Callable, Iterable
+
+from targets.transport import KV_PATHS, SLOW, Transport
+
+Table = Callable[[tuple[str, ...], Iterable[Iterable[object]]], str]
+
+_GRANTS = {
+    Transport.NODE: "user 1000, nothing; with `kvTransfer.hostNamespaces: true` the node's IPC and PID namespaces, "
+    "root, IPC_LOCK, SYS_PTRACE, SYS_RESOURCE. vLLM's buffer in host memory is requested as memory",
+    Transport.EFA: "privileged root, `vpc.amazonaws.com/efa` by the GPUs' PCIe roots, the `-efa` image; with "
+    "`kvTransfer.grants: capabilities` root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE instead",
+    Transport.RDMA: "root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE, and one `kvTransfer.rdmaResource` (`rdma/ib`) a GPU",
+    Transport.NVLINK: "user 1000, nothing; a ComputeDomain over the nodes of one clique",
+    Transport.TCP: "user 1000, nothing",
+}
+_PLACEMENT = {
+    Transport.NODE: "all workers on one node",
+    Transport.EFA: "prefill and decode on different nodes, of one zone",
+    Transport.RDMA: "anywhere in the pool, one node preferred",
+    Transport.NVLINK: "one NVLink clique (`nvidia.com/gpu.clique`)",
+    Transport.TCP: "anywhere in the pool, one node preferred",
+}
+_MEASURED = {
+    Transport.NODE: "not in this form. vLLM PR#55906 (2 × H100): CUDA IPC between containers without one PID namespace "
+    "fails, and KV cache goes over TCP",
+    Transport.EFA: "Dynamo's guide: 9.6 GB/s with 4 devices a worker of a p5.48xlarge",
+    Transport.RDMA: "Dynamo's guide: 0.2 to 0.5 s to the first token (8B model, 8,000 tokens in)",
+    Transport.NVLINK: "unverified. TensorRT-LLM PR#16619: GPT-OSS-120B with NIXL on two P6e-GB200 nodes completed 0 "
+    "requests, whatever UCX was told",
+    Transport.TCP: "Dynamo's guide: 98 s to the first token (8B model, 8,000 tokens in)",
+}
+_TEXT = f"""\
+## How KV cache travels
+
+`graph.transport` says how prefill hands KV cache to decode. Where nothing is said: between pods of one node if all
+workers fit one, else over EFA on AWS; on any other cluster a graph of several nodes must say it. Slow is slow:
+{SLOW}.
+A slow way is taken only where it is said or nothing faster is known to work, and its plan says so.
+
+"""
+_NOTES = """
+None of these was measured by this project, which had no GPU. Over EFA, NIXL's backend is LIBFABRIC
+(`kvTransfer.backend`): Dynamo's guides to EFA want it for every engine, since UCX stages through host memory on kernels
+from 6.8 on, which EKS's nodes have; its guide to TensorRT-LLM recommends UCX. The guides also contradict each other on
+whether EFA needs privilege: root with IPC_LOCK and SYS_PTRACE is what upstream's EFA test of vLLM on a p5.48xlarge runs
+with. Nodes that this project makes raise the limit of locked memory, whose effect is unverified. On GB200 every graph
+gets a ComputeDomain, without which NCCL fails while the model loads, and the NCCL settings that the guide requires.
+"""
+
+
+def document(table: Table) -> str:
+    """The section. table: writes a Markdown table of a head and rows."""
+    rows = (
+        (
+            f"`{transport}`",
+            f"{KV_PATHS[transport].sentence}{' (slow)' if KV_PATHS[transport].slow else ''}",
+            _PLACEMENT[transport],
+            _GRANTS[transport],
+            _MEASURED[transport],
+        )
+        for transport in Transport
+    )
+    head = ("transport", "KV cache", "workers run", "workers are granted", "measured, and by whom")
+    return _TEXT + table(head, rows) + _NOTES

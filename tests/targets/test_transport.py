@@ -1,0 +1,119 @@
+"""How KV cache travels: the default of every target, what is refused, and what a plan says of its way."""
+
+from typing import Any
+
+import pytest
+
+from targets.catalogue import TARGETS
+from targets.checks import check
+from targets.hardware import INSTANCE_TYPES
+from targets.knobs import GraphKnobs
+from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.transport import KV_PATHS, Transport
+
+H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
+GUIDE, LONG, VLLM, MOCKER = "trtllm-disagg-b200", "trtllm-disagg-8k", "vllm-disagg-h100", "mocker-disagg-cpu"
+FIGURES = "upstream measured 98 s to the first token over TCP where RDMA took 0.2 to 0.5 s (8B model, 8,000 tokens in)"
+
+
+def plan(target: str, instance: str, nodes: int = 1, *, efa: bool = True, **knobs: Any) -> GraphPlan:
+    """efa: whether the cluster is AWS's. knobs: as in the stack's file, camelCase."""
+    pool = Pool(instance=INSTANCE_TYPES[instance], nodes=nodes, efa=efa)
+    said = {"dynamoVersion": "1.4.2", **knobs}
+    return resolve(TARGETS[target], GraphKnobs.model_validate(said), pool)
+
+
+APART: dict[str, Any] = {"prefill": {"tensorParallel": 8}, "decode": {"tensorParallel": 8}}
+REFUSED: dict[str, tuple[GraphPlan, str]] = {
+    "nodes that nothing is known to connect": (
+        plan(GUIDE, B200, 2, efa=False, **APART),
+        "graph.transport: the workers of gpt-oss-disagg do not fit one node, and nothing says what connects the nodes; "
+        f"say rdma (InfiniBand or RoCE), nvlink (one GB200 NVLink domain) or tcp ({FIGURES})",
+    ),
+    "EFA on a cluster that is not AWS's": (
+        plan(GUIDE, B200, 2, efa=False, transport="efa"),
+        "graph.transport: 'efa' is AWS's network, which a cluster of kind existing is not known to have; say rdma "
+        "(InfiniBand or RoCE), nvlink or tcp, or cluster.efa: true where its nodes offer vpc.amazonaws.com/efa",
+    ),
+    "EFA on one node": (
+        plan(GUIDE, B200, transport="efa"),
+        "graph.transport: 'efa' needs prefill and decode on different nodes (on one it fails with EAGAIN), which are 2 "
+        "(prefill 1 + decode 1), but the pool has 1; raise pool.nodes or keep the graph on one node (transport node)",
+    ),
+    "EFA without a node for each role's workers": (
+        plan(GUIDE, B200, 3, transport="efa", prefill={"replicas": 3}, decode={"replicas": 3}),
+        "graph.transport: 'efa' needs prefill and decode on different nodes (on one it fails with EAGAIN), which are 4 "
+        "(prefill 2 + decode 2), but the pool has 3; raise pool.nodes or keep the graph on one node (transport node)",
+    ),
+    "InfiniBand on AWS": (
+        plan(GUIDE, B200, 2, transport="rdma"),
+        "graph.transport: 'rdma' is InfiniBand or RoCE, and p6-b200.48xlarge on AWS has EFA; say efa",
+    ),
+    "an NVLink domain of x86 nodes": (
+        plan(GUIDE, B200, 2, transport="nvlink"),
+        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p6-b200.48xlarge has B200",
+    ),
+    "one node that is too small": (
+        plan(GUIDE, B200, 2, efa=False, transport="node", **APART),
+        "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 16 GPUs and p6-b200.48xlarge "
+        "has 8; choose rdma, nvlink or tcp",
+    ),
+    "a backend without EFA": (
+        plan(VLLM, H100, kvTransfer={"backend": "ucx"}),
+        "graph.kvTransfer.backend: 'ucx' is a choice over EFA alone, and this graph has node",
+    ),
+    "the node's namespaces on several nodes": (
+        plan(VLLM, H100, 2, transport="efa", kvTransfer={"hostNamespaces": True}),
+        "graph.kvTransfer.hostNamespaces: true is for transport node alone, and this graph has efa",
+    ),
+    "EFA as another user than root": (
+        plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "none"}),
+        "graph.kvTransfer.grants: 'none' cannot register memory for efa, which takes root (a capability of another "
+        "user is without effect, nvidia-container-toolkit#2037); choose capabilities or privileged",
+    ),
+    "a network for simulated engines": (
+        plan(MOCKER, "m7i.4xlarge", transport="tcp"),
+        "graph.transport: 'tcp', but the workers of target mocker-disagg-cpu move no KV cache",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_is_refused_with_this_message(name: str) -> None:
+    refused, message = REFUSED[name]
+    with pytest.raises(Refusal) as refusal:
+        check(refused)
+    assert str(refusal.value) == message
+
+
+ACCEPTED = {
+    "each role on its node": plan(GUIDE, B200, 2, transport="efa"),
+    "InfiniBand": plan(GUIDE, B200, 2, efa=False, transport="rdma"),
+    "TCP that is said": plan(GUIDE, B200, 2, efa=False, transport="tcp", **APART),
+    "an NVLink domain": plan(LONG, GB200, 2, transport="nvlink"),
+    "EFA on a cluster that says it has it": plan(GUIDE, B200, 2, transport="efa"),
+    "the least over EFA": plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "capabilities"}),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_is_not_refused(name: str) -> None:
+    check(ACCEPTED[name])
+
+
+def test_slow_ways_are_called_slow_and_unverified_ones_unverified() -> None:
+    assert {transport for transport, path in KV_PATHS.items() if path.slow} == {"node", "tcp"}
+    assert {transport for transport, path in KV_PATHS.items() if path.unverified} == {"nvlink"}
+    assert KV_PATHS.keys() == set(Transport)
+
+
+def test_a_plan_says_which_way_its_kv_cache_takes() -> None:
+    assert plan(GUIDE, B200, 2, transport="tcp").kv_path is KV_PATHS[Transport.TCP]
+    for without in (plan(MOCKER, "m7i.4xlarge"), plan("trtllm-agg-gb200", GB200)):
+        assert without.kv_path.sentence.startswith("no KV cache travels")
+
+
+def test_workers_of_several_nodes_go_over_efa_on_aws_unless_said_otherwise() -> None:
+    over = plan(GUIDE, B200, 2, **APART)
+    assert over.transport is Transport.EFA
+    assert over.uses_efa
