@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.manifests import config_map, custom_resource
-from graphs import local_copy
+from graphs import local_copy, worker_pod
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.disruption import budgets
@@ -45,7 +45,7 @@ class InferenceGraph(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         needed = [
             *self._engine_files(args, child),
-            *self._copy_script(args, child),
+            *self._scripts(args, child),
             *self._compute_domain(args, child),
         ]
         self._disruption_budgets(args, child)
@@ -65,10 +65,13 @@ class InferenceGraph(pulumi.ComponentResource):
         return [config_map({"metadata": metadata, "data": files}, child)]
 
     @staticmethod
-    def _copy_script(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-        if not args.plan.copied_weights:
-            return []
-        return [config_map(local_copy.script_config_map(args.plan, args.namespace), child)]
+    def _scripts(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
+        scripts = []
+        if args.plan.copied_weights:
+            scripts.append(local_copy.script_config_map(args.plan, args.namespace))
+        if args.plan.in_one_pod:
+            scripts.append(worker_pod.script_config_map(args.plan, args.namespace))
+        return [config_map(script, child) for script in scripts]
 
     @staticmethod
     def _compute_domain(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from embedded import worker_pod
 from embedded.dynamo import Installation
 from embedded.paths import PROJECT
 from graphs.names import CACHE_PATH
@@ -79,7 +80,7 @@ def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
         if _FOLLOWER.search(metadata["name"]):
             continue
         if name and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata:
-            found.setdefault((metadata["namespace"], name), []).append(pod)
+            found.setdefault((metadata["namespace"], name), []).extend(worker_pod.members(pod))
     graphs = (_graph(namespace, name, members) for (namespace, name), members in sorted(found.items()))
     return [graph for graph in graphs if graph]
 

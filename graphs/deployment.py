@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -17,12 +17,14 @@ from graphs import (
     mocker,
     observability,
     planner,
+    pod_scripts,
     probes,
     requests,
     rolling,
     sglang,
     trtllm,
     vllm,
+    worker_pod,
 )  # fmt: skip
 from graphs.command import Command, variables
 from graphs.names import (
@@ -32,6 +34,7 @@ from graphs.names import (
     LABEL_PREFIX,
     MANAGED_BY,
     ROLE_LABEL,
+    SYSTEM_PORT,
     WORKERS_LABEL,
     engine_config_map,
 )  # fmt: skip
@@ -54,7 +57,8 @@ _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
 class Component:
     """One component of a graph before it is written in either API version. pod: PodSpec without containers.
 
-    role: of workers. replicas: None where an autoscaler decides. sidecar: a frontend beside the container.
+    role: of workers. replicas: None where an autoscaler decides. sidecar: a frontend beside the container, the other
+    containers beside it.
     devices: beside GPUs, by resource.
     """
 
@@ -64,6 +68,7 @@ class Component:
     replicas: int | None
     container: Mapping[str, Any]
     sidecar: Mapping[str, Any] | None = None
+    beside: tuple[Mapping[str, Any], ...] = ()
     pod: Mapping[str, Any]
     nodes: int = 1
     shared_memory: str | None = None
@@ -97,7 +102,7 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     components = [
         _frontend(plan),
         *([_endpoint_picker(plan)] if plan.inference_extension else []),
-        *(_worker(plan, planned) for planned in plan.workers),
+        *([_worker_pod(plan)] if plan.in_one_pod else [_worker(plan, planned) for planned in plan.workers]),
         *([_planner(plan, plan.planner)] if plan.planner else []),
     ]
     spec: dict[str, Any] = {}
@@ -107,12 +112,10 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
         spec["services"] = {component.name: _v1alpha1(plan, component) for component in components}
     else:
         spec["components"] = [_v1beta1(plan, component) for component in components]
-    return {
-        "apiVersion": api_version,
-        "kind": "DynamoGraphDeployment",
-        "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": spec,
-    }
+    metadata: dict[str, Any] = {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    if plan.in_one_pod:
+        metadata["annotations"] = dict(worker_pod.DISCOVERY_ANNOTATION)
+    return {"apiVersion": api_version, "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
 
 
 def _frontend(plan: GraphPlan) -> Component:
@@ -223,6 +226,55 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     )
 
 
+def _worker_pod(plan: GraphPlan) -> Component:
+    """All workers, as processes of the container `main`, with what `_worker` gives each of them."""
+    parts = [_worker(plan, planned) for planned in plan.workers]
+    lines, mounts = [], {mount["name"]: mount for part in parts for mount in part.container["volumeMounts"]}
+    for process in worker_pod.processes(plan):
+        command, own = worker_command(plan, process.planned), process.planned
+        lines.append(worker_pod.command_line(process, command, {**command.env, **own.worker.env, **own.env}))
+    mounts["run-workers"] = worker_pod.mount()
+    first, volumes = parts[0], {each["name"]: each for part in parts for each in part.pod["volumes"]}
+    return replace(
+        first,
+        name=worker_pod.component_name(plan),
+        kind=Role.WORKER.value,
+        role=Role.WORKER,
+        replicas=1,
+        gpus=plan.gpus,
+        requests=_sum(
+            (part.requests, planned.worker.replicas)
+            for part, planned in zip(parts, plan.workers, strict=True)
+        ),
+        annotations={**first.annotations, **_one_digest(plan)},
+        pod={**first.pod, "volumes": [*volumes.values(), worker_pod.volume(plan)]},
+        container={
+            **first.container,
+            "command": worker_pod.argv(),
+            "args": lines,
+            "env": variables({**_environment(plan), "SYSTEM_PORT": str(SYSTEM_PORT)}),
+            "volumeMounts": list(mounts.values()),
+        },
+        beside=tuple(worker_pod.containers_beside(plan)),
+    )
+
+
+def _one_digest(plan: GraphPlan) -> dict[str, str]:
+    """Of the engine files of all roles and of the script, whose change restarts them all."""
+    files = [worker_command(plan, planned).files for planned in plan.workers]
+    text = pod_scripts.text(worker_pod.SCRIPT)
+    return {f"{LABEL_PREFIX}/engine-files": _digest({"files": files, "script": text})}
+
+
+def _sum(requests: Iterable[tuple[Mapping[str, str], int]]) -> dict[str, str]:
+    """What workers request together. Quantities are whole CPUs and Gi."""
+    total: dict[str, int] = {}
+    for each, count in requests:
+        for name, quantity in each.items():
+            total[name] = total.get(name, 0) + int(quantity.removesuffix("Gi")) * count
+    return {name: f"{amount}Gi" if name == "memory" else str(amount) for name, amount in total.items()}
+
+
 def _planner(plan: GraphPlan, planned: Planner) -> Component:
     return Component(
         name="Planner",
@@ -289,7 +341,7 @@ def _cache_mount() -> dict[str, Any]:
     return {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True}
 
 
-def _digest(files: Mapping[str, Mapping[str, Any]]) -> str:
+def _digest(files: Mapping[str, Any]) -> str:
     """Changes with the role's engine file, so that a new one restarts the workers that read it at start."""
     return hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()[:16]
 
@@ -308,7 +360,8 @@ def _v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     metadata = _metadata(component)
     if metadata:
         service["extraPodMetadata"] = metadata
-    service["extraPodSpec"] = {**component.pod, "mainContainer": dict(component.container)}
+    beside = {"containers": [dict(each) for each in component.beside]} if component.beside else {}
+    service["extraPodSpec"] = {**component.pod, **beside, "mainContainer": dict(component.container)}
     return service | _common(plan, component, {"enabled": True})
 
 
@@ -318,7 +371,7 @@ def _v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     container = dict(component.container)
     if resources := _resources(component, devices):
         container["resources"] = resources
-    beside = [] if component.sidecar is None else [dict(component.sidecar)]
+    beside = [dict(each) for each in (component.sidecar, *component.beside) if each is not None]
     template: dict[str, Any] = {"spec": {**component.pod, "containers": [container, *beside]}}
     metadata = _metadata(component)
     if metadata:

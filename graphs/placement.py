@@ -77,6 +77,8 @@ def _together(plan: GraphPlan) -> dict[str, Any]:
     """EFA does not cross zones, and an NVLink domain is one clique; other networks join nodes without such labels."""
     workers = {"labelSelector": {"matchLabels": {WORKERS_LABEL: plan.name}}}
     match plan.transport:
+        case Transport.POD:
+            return {}
         case Transport.NODE:
             near = _HOST
         case Transport.EFA:

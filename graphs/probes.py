@@ -26,6 +26,11 @@ def worker() -> dict[str, Any]:
     }
 
 
+def beside_worker(port: int) -> dict[str, Any]:
+    """Ready while the worker is that answers on the port; the workers' own container is restarted where one hangs."""
+    return {"readinessProbe": _http("/health", port, period=5, failures=3)}
+
+
 def frontend() -> dict[str, Any]:
     """Ready means that the model is listed, which /health does not say."""
     return {

@@ -8,8 +8,9 @@ from graphs.names import MODEL_PATH
 from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
 
-_KV_EVENTS = '{"publisher":"zmq","topic":"kv-events","endpoint":"tcp://*:5557"}'
-"""Without it the kv router hears of no cached blocks."""
+_EVENTS_PORT = 5557
+_BOOTSTRAP_PORT = 8998
+"""SGLang's own default; prefill workers of one pod take one each."""
 
 
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
@@ -29,7 +30,9 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--disaggregation-mode", disaggregation_mode(worker.role)),
             ("--disaggregation-transfer-backend", None if worker.role is Role.WORKER else "nixl"),
             *parsers(plan.version),
-            ("--kv-events-config", _KV_EVENTS if plan.router_mode == "kv" else None),
+            # Without it the kv router hears of no cached blocks.
+            ("--kv-events-config", _events(planned) if plan.router_mode == "kv" else None),
+            ("--disaggregation-bootstrap-port", _bootstrap_port(plan, planned)),
         ]
     )
     return Command(
@@ -37,3 +40,12 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         args=(*args, *worker.arguments, *planned.extra_args),
         env=plan.target.env,
     )
+
+
+def _events(planned: WorkerPlan) -> str:
+    endpoint = f"tcp://*:{_EVENTS_PORT + planned.position}"
+    return '{"publisher":"zmq","topic":"kv-events","endpoint":"' + endpoint + '"}'
+
+
+def _bootstrap_port(plan: GraphPlan, planned: WorkerPlan) -> int | None:
+    return _BOOTSTRAP_PORT + planned.position if plan.in_one_pod and planned.role is Role.PREFILL else None

@@ -16,7 +16,7 @@ _MODE_SINCE = Version(1, 0)
 """0.4 knows `--is-prefill-worker` and sets the connector itself; later releases demand mode and connector."""
 _EVENTS_SINCE = Version(1, 1)
 """Earlier releases publish KV events by themselves; from here only when configured (dynamo PR#7591)."""
-_EVENTS = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": "tcp://*:20080"}
+_EVENTS_PORT = 20080
 _ROLES_SINCE = Version(1, 3)
 """From the vLLM of this release on, NixlConnector wants to know who produces; before, both roles say `kv_both`."""
 _KV_ROLE = {Role.PREFILL: "kv_producer", Role.DECODE: "kv_consumer"}
@@ -43,7 +43,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--speculative-config", _speculation(plan)),
             *parsers(plan.version),
             *_disaggregation(plan, planned),
-            *_kv_events(plan, worker.role),
+            *_kv_events(plan, planned),
         ]
     )
     port = _NIXL_PORT.get(worker.role)
@@ -84,10 +84,12 @@ def _disaggregation(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, obj
     ]
 
 
-def _kv_events(plan: GraphPlan, role: Role) -> list[tuple[str, object]]:
-    if plan.router_mode != "kv" or role is Role.DECODE or plan.version < _EVENTS_SINCE:
+def _kv_events(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, object]]:
+    if plan.router_mode != "kv" or planned.role is Role.DECODE or plan.version < _EVENTS_SINCE:
         return []
-    return [("--kv-events-config", _json(_EVENTS))]
+    endpoint = f"tcp://*:{_EVENTS_PORT + planned.position}"
+    events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": endpoint}
+    return [("--kv-events-config", _json(events))]
 
 
 def _json(value: object) -> str:

@@ -262,7 +262,7 @@ def packs(plans: Iterable[GraphPlan]) -> bool:
     pieces: list[int] = []
     for plan in plans:
         pool = plan.pool
-        if plan.on_one_node:
+        if plan.on_one_node or plan.in_one_pod:
             pieces.append(pool.instance.gpus if plan.fills_a_node else plan.gpus)
             continue
         for planned in plan.workers:

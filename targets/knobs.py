@@ -157,7 +157,7 @@ class GraphKnobs(Strict):
     worker: RoleKnobs = RoleKnobs()
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
     """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
-    transport: Literal["node", "efa", "rdma", "nvlink", "tcp"] | None = None
+    transport: Literal["pod", "node", "efa", "rdma", "nvlink", "tcp"] | None = None
     """How KV cache travels, as the section on it says; the fastest known way where nothing is said."""
     kv_transfer: KvTransferKnobs = KvTransferKnobs()
     surge: bool = False

@@ -91,6 +91,8 @@ class WorkerPlan:
     nodes: int
     extra_args: tuple[str, ...]
     env: dict[str, str]
+    position: int = 0
+    """Of one worker among all of its pod: those that share an address must not share a port."""
     max_replicas: int | None = None
     """Replicas that an autoscaler may go up to, None where the number is fixed."""
 
@@ -175,6 +177,18 @@ class GraphPlan:
     def on_one_node(self) -> bool:
         """Whether its workers are pods of their own that are kept together on one node, to hand KV cache over there."""
         return self.transport is Transport.NODE and self.target.disaggregated
+
+    @property
+    def in_one_pod(self) -> bool:
+        """Whether its workers are processes of one pod, to hand KV cache over NVLink."""
+        return self.transport is Transport.POD and self.target.disaggregated
+
+    @property
+    def pod_roles(self) -> tuple[str, ...]:
+        """What its worker pods are called: their roles, or `worker` for one pod with workers of all roles."""
+        if self.in_one_pod:
+            return (Role.WORKER.value,)
+        return tuple(planned.role.value for planned in self.workers)
 
     @property
     def kv_path(self) -> KvPath:

@@ -7,15 +7,25 @@ Sources: Dynamo's guides to disaggregated communication, to EFA on AWS and to KV
 from dataclasses import dataclass
 from enum import StrEnum
 
+from targets.releases import Version
+
 
 class Transport(StrEnum):
     """Values of `graph.transport`."""
 
+    POD = "pod"
     NODE = "node"
     EFA = "efa"
     RDMA = "rdma"
     NVLINK = "nvlink"
     TCP = "tcp"
+
+
+POD_SINCE = Version(1, 2)
+"""First release whose discovery tells the containers of a pod apart (dynamo PR#8067, April 2026).
+
+Before, Kubernetes discovery knows a worker by its pod's name, so all workers of one pod would be one.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +41,11 @@ class KvPath:
 KV_PATHS = {
     path.transport: path
     for path in (
+        KvPath(
+            transport=Transport.POD,
+            slow=False,
+            sentence="KV cache goes from GPU to GPU over NVLink: all workers are processes of one container",
+        ),
         KvPath(
             transport=Transport.NODE,
             slow=True,

@@ -10,7 +10,7 @@ from targets.catalogue import Engine, Role
 from targets.hardware import Gpu
 from targets.plan import GraphPlan
 from targets.releases import EFA_IMAGES_SINCE, LATEST_PATCH, Version
-from targets.transport import SLOW, Transport
+from targets.transport import POD_SINCE, SLOW, Transport
 
 
 def check_transport(plan: GraphPlan) -> Iterator[str]:
@@ -38,18 +38,34 @@ def _choice(plan: GraphPlan, key: str) -> Iterator[str]:
         )
 
 
+def _pod(plan: GraphPlan, key: str) -> Iterator[str]:
+    if plan.version < POD_SINCE:
+        yield (
+            f"{key}: 'pod' needs discovery that tells workers of one pod apart, which Dynamo {plan.version} does not "
+            f"(dynamo PR#8067); use dynamoVersion {LATEST_PATCH['1.2']} or newer, or transport node"
+        )
+    if plan.inference_extension:
+        yield f"{key}: 'pod' has all workers in one pod, and an endpoint picker chooses among pods; choose node"
+    for planned in plan.autoscaled:
+        yield (
+            f"{key}: 'pod' has all workers in one pod, but {plan.key}.{planned.role}.maxReplicas lets them be "
+            "scaled one by one; choose node, or leave it out"
+        )
+    yield from _node(plan, key)
+
+
 def _node(plan: GraphPlan, key: str) -> Iterator[str]:
-    most, node = plan.at_most, plan.pool.instance.gpus
+    most, node, said = plan.at_most, plan.pool.instance.gpus, repr(plan.transport.value)
     between = "efa" if _has_efa(plan) else "rdma, nvlink or tcp"
     for planned in plan.workers:
         if planned.nodes > 1:
             yield (
-                f"{key}: 'node' keeps all workers on one node, but one {planned.role} worker spans {planned.nodes}; "
+                f"{key}: {said} keeps all workers on one node, but one {planned.role} worker spans {planned.nodes}; "
                 f"choose {between}"
             )
     if most.gpus > node:
         yield (
-            f"{key}: 'node' keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
+            f"{key}: {said} keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose {between}"
         )
 
@@ -140,6 +156,7 @@ def _has_efa(plan: GraphPlan) -> bool:
 
 
 _RULES = {
+    Transport.POD: _pod,
     Transport.NODE: _node,
     Transport.EFA: _efa,
     Transport.RDMA: _rdma,

@@ -7,6 +7,7 @@ from targets.transport import KV_PATHS, SLOW, Transport
 Table = Callable[[tuple[str, ...], Iterable[Iterable[object]]], str]
 
 _GRANTS = {
+    Transport.POD: "user 1000, nothing; all GPUs of the graph, each worker its own first",
     Transport.NODE: "user 1000, nothing; with `kvTransfer.hostNamespaces: true` the node's IPC and PID namespaces, "
     "root, IPC_LOCK, SYS_PTRACE, SYS_RESOURCE. vLLM's buffer in host memory is requested as memory",
     Transport.EFA: "privileged root, `vpc.amazonaws.com/efa` by the GPUs' PCIe roots, the `-efa` image; with "
@@ -16,6 +17,7 @@ _GRANTS = {
     Transport.TCP: "user 1000, nothing",
 }
 _PLACEMENT = {
+    Transport.POD: "processes of one container; a small container for each answers discovery. From Dynamo 1.2",
     Transport.NODE: "all workers on one node",
     Transport.EFA: "prefill and decode on different nodes, of one zone",
     Transport.RDMA: "anywhere in the pool, one node preferred",
@@ -23,6 +25,8 @@ _PLACEMENT = {
     Transport.TCP: "anywhere in the pool, one node preferred",
 }
 _MEASURED = {
+    Transport.POD: "the agentic recipes' published figures are of this form (Dynamo PR#11506, in-pod); vLLM PR#55906 "
+    "(2 × H100): with one PID namespace and every GPU visible, CUDA IPC without a copy",
     Transport.NODE: "not in this form. vLLM PR#55906 (2 × H100): CUDA IPC between containers without one PID namespace "
     "fails, and KV cache goes over TCP",
     Transport.EFA: "Dynamo's guide: 9.6 GB/s with 4 devices a worker of a p5.48xlarge",

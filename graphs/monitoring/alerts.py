@@ -43,7 +43,7 @@ def prometheus_rule(
 
 def _graph_rules(plan: GraphPlan, namespace: str, objectives: Objectives) -> Iterator[dict[str, Any]]:
     all_of_it = queries.of_graph(namespace, plan.name)
-    for role in (queries.FRONTEND_ROLE, *(planned.role.value for planned in plan.workers)):
+    for role in (queries.FRONTEND_ROLE, *plan.pod_roles):
         yield _rule(
             "DynamoRoleMissing",
             f"absent({queries.answering(namespace, plan.name, role)})",

@@ -102,7 +102,7 @@ def _graph(plan: GraphPlan, namespace: str) -> dashboard.Dashboard:
             "Requests in flight", "short", (f"sum(dynamo_frontend_inflight_requests{graph})", "in flight")
         ),
     )
-    roles = [planned.role.value for planned in plan.workers]
+    roles = plan.pod_roles
     transferred = queries.transferred_bytes(plan)
     workers = [
         _panel(

@@ -21,6 +21,17 @@ OVER_EFA = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.4.2", "transport": "efa"},
 }
+IN_ONE_POD = {"graph": {"dynamoVersion": "1.4.2", "transport": "pod"}}
+OVER_RDMA = {
+    "cluster": {"kind": "existing"},
+    "pool": {"nodes": 2},
+    "graph": {"dynamoVersion": "1.4.2", "transport": "rdma"},
+}
+OVER_TCP = {"pool": {"nodes": 2}, "graph": {"dynamoVersion": "1.4.2", "transport": "tcp"}}
+OVER_NVLINK = {
+    "pool": {"nodes": 2, "instanceType": "p6e-gb200.36xlarge"},
+    "graph": {"dynamoVersion": "1.4.2", "transport": "nvlink"},
+}
 BEHIND_A_PICKER = {
     "graph": {"dynamoVersion": "1.6.1"},
     "ingress": {
@@ -57,6 +68,11 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
             yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
     for name in GUIDE_OF_0_4:
         yield f"{name}-over-efa", name, OVER_EFA
+        yield f"{name}-in-one-pod", name, IN_ONE_POD
+    yield "vllm-disagg-agentic-b200-in-one-pod", "vllm-disagg-agentic-b200", IN_ONE_POD
+    yield "vllm-disagg-h100-over-rdma", "vllm-disagg-h100", OVER_RDMA
+    yield "vllm-disagg-h100-over-tcp", "vllm-disagg-h100", OVER_TCP
+    yield "trtllm-disagg-8k-over-nvlink", "trtllm-disagg-8k", OVER_NVLINK
     yield "vllm-disagg-agentic-b200-behind-a-picker", "vllm-disagg-agentic-b200", BEHIND_A_PICKER
     yield "trtllm-disagg-b200-local-copy", "trtllm-disagg-b200", LOCAL_COPY
     yield "vllm-disagg-h100-scaled-by-keda", "vllm-disagg-h100", KEDA

@@ -25,6 +25,21 @@ def plan(target: str, instance: str, nodes: int = 1, *, efa: bool = True, **knob
 
 APART: dict[str, Any] = {"prefill": {"tensorParallel": 8}, "decode": {"tensorParallel": 8}}
 REFUSED: dict[str, tuple[GraphPlan, str]] = {
+    "one pod on a release that knows pods alone": (
+        plan(VLLM, H100, transport="pod", dynamoVersion="1.0.2"),
+        "graph.transport: 'pod' needs discovery that tells workers of one pod apart, which Dynamo 1.0.2 does not "
+        "(dynamo PR#8067); use dynamoVersion 1.2.1 or newer, or transport node",
+    ),
+    "one pod whose workers are scaled": (
+        plan(VLLM, H100, transport="pod", decode={"tensorParallel": 2, "maxReplicas": 2}),
+        "graph.transport: 'pod' has all workers in one pod, but graph.decode.maxReplicas lets them be scaled one by "
+        "one; choose node, or leave it out",
+    ),
+    "one pod larger than a node": (
+        plan(GUIDE, B200, 2, transport="pod", **APART),
+        "graph.transport: 'pod' keeps all workers on one node, but gpt-oss-disagg needs 16 GPUs and p6-b200.48xlarge "
+        "has 8; choose efa",
+    ),
     "nodes that nothing is known to connect": (
         plan(GUIDE, B200, 2, efa=False, **APART),
         "graph.transport: the workers of gpt-oss-disagg do not fit one node, and nothing says what connects the nodes; "
@@ -87,6 +102,7 @@ def test_is_refused_with_this_message(name: str) -> None:
 
 
 ACCEPTED = {
+    "all workers in one pod": plan(GUIDE, B200, transport="pod", dynamoVersion="1.2.1"),
     "each role on its node": plan(GUIDE, B200, 2, transport="efa"),
     "InfiniBand": plan(GUIDE, B200, 2, efa=False, transport="rdma"),
     "TCP that is said": plan(GUIDE, B200, 2, efa=False, transport="tcp", **APART),

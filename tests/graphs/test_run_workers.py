@@ -1,0 +1,143 @@
+"""The program that runs all workers of a pod: one ends and all end, signals reach them, health speaks for all."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from graphs.scripts import run_workers
+from tests.waiting import eventually
+
+SCRIPT = Path(run_workers.__file__)
+SERVE = """
+import http.server, pathlib, signal, sys
+name, port, folder = sys.argv[1], int(sys.argv[2]), pathlib.Path(sys.argv[3])
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200 if (folder / f"{name}-ready").exists() or self.path != "/health" else 503)
+        self.end_headers()
+        self.wfile.write(b"# HELP up\\nup 1\\nrequests{model=\\"m\\"} 2\\n" if self.path == "/metrics" else b"")
+    def log_message(self, *_): pass
+def drain(*_):
+    print("drained", flush=True)
+    sys.exit(0)
+signal.signal(signal.SIGTERM, drain)
+print("serving", flush=True)
+http.server.HTTPServer(("127.0.0.1", port), Handler).serve_forever()
+"""
+
+
+class Pod:
+    """The program with two workers, and what it prints."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.log = folder, folder / "log"
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
+        self.port, *ports = (each.getsockname()[1] for each in sockets)
+        for each in sockets:
+            each.close()
+        (folder / "serve.py").write_text(SERVE)
+        lines = [
+            f"{name}: DYN_SYSTEM_PORT={port} {sys.executable} {folder}/serve.py {name} {port} {folder}"
+            for name, port in zip(("prefill-0", "decode-0"), ports, strict=True)
+        ]
+        with self.log.open("wb") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, str(SCRIPT), *lines],
+                env={**os.environ, "SYSTEM_PORT": str(self.port), "SYSTEM_HOST": "127.0.0.1"},
+                stdout=log,
+                stderr=log,
+            )
+        eventually(lambda: self.text().count("| serving") == 2)
+
+    def text(self) -> str:
+        return self.log.read_text()
+
+    def worker(self, name: str) -> int:
+        (line,) = (line for line in self.text().splitlines() if f"{name} started as process" in line)
+        return int(line.rpartition(" ")[2])
+
+    def get(self, path: str) -> tuple[int, str]:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as refused:
+            return refused.code, refused.read().decode()
+
+
+@pytest.fixture
+def pod(tmp_path: Path) -> Iterator[Pod]:
+    made = Pod(tmp_path)
+    yield made
+    if made.process.poll() is None:
+        made.process.kill()
+    made.process.wait()
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("killed", ["prefill-0", "decode-0"])
+def test_when_one_worker_dies_all_end_and_the_container_fails(pod: Pod, killed: str) -> None:
+    other = pod.worker("decode-0" if killed == "prefill-0" else "prefill-0")
+    os.kill(pod.worker(killed), signal.SIGKILL)
+    assert pod.process.wait(timeout=120) == 1
+    assert f"{killed} ended: SIGKILL" in pod.text()
+    assert "drained" in pod.text(), "the other one was asked, not killed"
+    assert gone(other)
+
+
+def test_a_worker_that_ends_by_itself_fails_the_container_too(pod: Pod) -> None:
+    os.kill(pod.worker("decode-0"), signal.SIGTERM)
+    assert pod.process.wait(timeout=120) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_kubelet_s_signal_reaches_every_worker(pod: Pod, number: signal.Signals) -> None:
+    pod.process.send_signal(number)
+    code = pod.process.wait(timeout=120)
+    assert code == 0
+    assert number is signal.SIGINT or pod.text().count("drained") == 2
+
+
+def test_health_is_that_of_all_workers(pod: Pod) -> None:
+    assert pod.get("/live") == (200, "ok")
+    assert pod.get("/health") == (503, "prefill-0, decode-0")
+    (pod.folder / "prefill-0-ready").touch()
+    assert pod.get("/health") == (503, "decode-0")
+    (pod.folder / "decode-0-ready").touch()
+    assert pod.get("/health") == (200, "ok")
+
+
+def test_metrics_are_those_of_all_workers_by_name(pod: Pod) -> None:
+    assert pod.get("/metrics")[1].splitlines() == [
+        "# HELP up",
+        'up{worker="prefill-0"} 1',
+        'requests{worker="prefill-0",model="m"} 2',
+        'up{worker="decode-0"} 1',
+        'requests{worker="decode-0",model="m"} 2',
+    ]
+
+
+@pytest.mark.parametrize("line", ["prefill-0", "prefill-0: ", "prefill-0: A=1", ": python3"])
+def test_a_line_that_names_no_worker_is_refused(line: str) -> None:
+    with pytest.raises(ValueError, match="name: VARIABLE=value command"):
+        run_workers.parse(line)
+
+
+def test_words_are_a_shell_s() -> None:
+    worker = run_workers.parse("decode-0: A=1 B='x y' python3 -m engine --config '{\"a\":1}'")
+    assert worker.variables == {"A": "1", "B": "x y"}
+    assert worker.argv == ["python3", "-m", "engine", "--config", '{"a":1}']
