@@ -5,6 +5,7 @@ All that Dynamo's Python interface has changed from release to release is said h
 
 import argparse
 import asyncio
+import os
 import signal
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -30,7 +31,7 @@ def run(generate: Generate, arguments: argparse.Namespace) -> None:
 async def _serve(generate: Generate, arguments: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
     # Below 1.2 a runtime would want NATS for events.
-    runtime = DistributedRuntime(loop, "file", "tcp", False)
+    runtime = DistributedRuntime(loop, os.environ.get("DYN_DISCOVERY_BACKEND", "file"), "tcp", False)
     loop.add_signal_handler(signal.SIGTERM, runtime.shutdown)
     component = "prefill" if arguments.disaggregation_mode == "prefill" else "backend"
     endpoint = runtime.endpoint(f"{arguments.namespace}.{component}.generate")
