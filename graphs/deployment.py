@@ -252,7 +252,7 @@ def _worker_pod(plan: GraphPlan) -> Component:
             **first.container,
             "command": worker_pod.argv(),
             "args": lines,
-            "env": variables({**_environment(plan), "SYSTEM_PORT": str(SYSTEM_PORT)}),
+            "env": variables({**_environment(plan, Role.WORKER.value), "SYSTEM_PORT": str(SYSTEM_PORT)}),
             "volumeMounts": list(mounts.values()),
         },
         beside=tuple(worker_pod.containers_beside(plan)),

@@ -9,7 +9,7 @@ Table = Callable[[tuple[str, ...], Iterable[Iterable[object]]], str]
 _GRANTS = {
     Transport.POD: "user 1000, nothing; all GPUs of the graph, each worker its own first",
     Transport.NODE: "user 1000, nothing; with `kvTransfer.hostNamespaces: true` the node's IPC and PID namespaces, "
-    "root, IPC_LOCK, SYS_PTRACE, SYS_RESOURCE. vLLM's buffer in host memory is requested as memory",
+    "root, IPC_LOCK, SYS_PTRACE, SYS_RESOURCE.",
     Transport.EFA: "privileged root, `vpc.amazonaws.com/efa` by the GPUs' PCIe roots, the `-efa` image; with "
     "`kvTransfer.grants: capabilities` root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE instead",
     Transport.RDMA: "root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE, and one `kvTransfer.rdmaResource` (`rdma/ib`) a GPU",

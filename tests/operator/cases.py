@@ -15,7 +15,8 @@ from targets.releases import LATEST_PATCH
 from tests.operator.release import Object
 
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
-_MANY = {"pool": {"nodes": 2}, "monitoring": {"kind": "install"}}
+_AWS = {"cluster": {"kind": "existing", "efa": True}}
+_MANY = _AWS | {"pool": {"nodes": 3}, "monitoring": {"kind": "install"}}
 _SCALED = {"prefill": {"maxReplicas": 2}, "decode": {"maxReplicas": 2}}
 _INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret": "keys"}
 
@@ -27,7 +28,9 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "local-copy": ("trtllm-disagg-b200", {"cache": {"localCopy": True}}),
     "kv-router": ("trtllm-disagg-b200", {"graph": {"frontend": {"routerMode": "kv"}}}),
-    "efa": ("vllm-disagg-h100", {"pool": {"nodes": 2}, "graph": {"transport": "efa"}}),
+    "efa": ("vllm-disagg-h100", _AWS | {"pool": {"nodes": 2}, "graph": {"transport": "efa"}}),
+    "rdma": ("vllm-disagg-h100", {"pool": {"nodes": 2}, "graph": {"transport": "rdma"}}),
+    "one-pod": ("vllm-disagg-h100", {"graph": {"transport": "pod"}}),
     "two-graphs": ("trtllm-disagg-b200", {"pool": {"nodes": 2}, "graphs": [{"name": "second"}]}),
     "two-pools": (
         "trtllm-disagg-b200",
