@@ -96,7 +96,7 @@ class Target:
 
     engine_settings: where the source puts parallelism and limits, "arguments" or "engine file".
     gpus: GPU models it is published for, the default first; empty for CPU nodes. archs: CPU architectures it may run
-    on. dynamo_version: the release it is published for. since: the first minor release that can run it.
+    on. dynamo_version: the release where a stack says none. since: the first minor release that can run it.
     kv_block_size: tokens of one KV cache block, where workers and the kv router must agree.
     shared_memory: size of /dev/shm. needs_compute_domain: workers want a ComputeDomain channel (NVLink across nodes).
     speculative_tokens: tokens that the EAGLE3 draft model proposes at a time; None without speculative decoding.
@@ -229,7 +229,6 @@ def _agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
             seed=42,
         ),
         source=f"Dynamo recipe: gpt-oss-120b/vllm/{kind}-{size}-agentic",
-        dynamo_version="1.3.1",
         since=Version(1, 3),
         router_mode="kv",
         kv_block_size=64,

@@ -19,7 +19,8 @@ from targets.knobs import (
     KvTransferKnobs,
     RoleKnobs,
 )  # fmt: skip
-from targets.releases import LATEST_PATCH, Version, graph_api_version
+from targets.release_costs import RELEASE_COSTS, WHY_THE_DEFAULT
+from targets.releases import DEFAULT, LATEST_PATCH, Version, graph_api_version
 
 _INTRODUCTION = f"""\
 # Targets
@@ -35,7 +36,8 @@ _RELEASES = f"""\
 
 A graph's command lines, images and API version follow `graph.dynamoVersion`. Supported: \
 {", ".join(LATEST_PATCH.values())} and the other patches of these lines. Graphs are written in \
-`{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3.
+`{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3. Where nothing is
+said it is {DEFAULT}. {WHY_THE_DEFAULT} What each release costs:
 """
 _AGENTIC_NOTES = f"""\
 ## Limits of the agentic targets
@@ -79,7 +81,7 @@ def document() -> str:
         *(_target(target) for target in TARGETS.values()),
         transport_table.document(_table),
         _AGENTIC_NOTES,
-        _RELEASES,
+        _RELEASES + "\n" + _release_costs(),
         _KNOBS + "\n" + _knob_tables(),
         _DIFFERENCES + "\n" + _differences(),
     ]
@@ -91,6 +93,13 @@ def _table(head: tuple[str, ...], rows: Iterable[Iterable[object]]) -> str:
     return (
         "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
         + "\n"
+    )
+
+
+def _release_costs() -> str:
+    return _table(
+        ("release", "what it lacks, or does worse"),
+        ((release, "; ".join(costs)) for release, costs in RELEASE_COSTS.items()),
     )
 
 

@@ -1,6 +1,7 @@
 """Components that live on any Kubernetes cluster: inputs, parents, dependencies, outputs."""
 
 from dataclasses import replace
+from typing import Any
 
 import pulumi
 import pytest
@@ -9,7 +10,7 @@ from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
-from ops.evaluate import Secret
+from ops.evaluate import Resource, Secret
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
@@ -19,6 +20,12 @@ from tests.components.recording import Deployed, deploy, named
 
 def plan(target: str = "trtllm-disagg-b200", instance: str = "p6-b200.48xlarge") -> GraphPlan:
     return resolve(TARGETS[target], GraphKnobs(), Pool(instance=INSTANCE_TYPES[instance], nodes=1))
+
+
+def pod(graph: Resource, component: str) -> Any:
+    """The pod of one component, as the graph says it in v1beta1."""
+    (found,) = (each for each in graph.inputs["spec"]["components"] if each["name"] == component)
+    return found["podTemplate"]["spec"]
 
 
 def test_the_namespace_is_made_through_the_clusters_own_provider() -> None:
@@ -138,7 +145,7 @@ def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
     assert script.urn in graph.dependencies
     assert script.inputs["metadata"]["namespace"] == "dynamo"
     (name,) = script.inputs["data"]
-    worker = graph.inputs["spec"]["services"]["TrtllmDecodeWorker"]["extraPodSpec"]
+    worker = pod(graph, "TrtllmDecodeWorker")
     assert worker["initContainers"][0]["command"] == ["python3", f"/opt/dynamo-gpt-oss/{name}"]
     # What a replacement hangs on.
     assert graph.inputs["metadata"] == before.inputs["metadata"]
@@ -152,9 +159,8 @@ def test_a_built_image_is_what_copies_too() -> None:
         )
         InferenceGraph("graph", args)
 
-    spec = named(deploy(program), "graph", ":DynamoGraphDeployment").inputs["spec"]
-    worker = spec["services"]["TrtllmDecodeWorker"]["extraPodSpec"]
-    assert worker["initContainers"][0]["image"] == worker["mainContainer"]["image"] == "r/x@y"
+    worker = pod(named(deploy(program), "graph", ":DynamoGraphDeployment"), "TrtllmDecodeWorker")
+    assert worker["initContainers"][0]["image"] == worker["containers"][0]["image"] == "r/x@y"
 
 
 def test_gb200_workers_wait_for_their_compute_domain() -> None:
@@ -166,6 +172,6 @@ def test_gb200_workers_wait_for_their_compute_domain() -> None:
     domain = named(recorder, "gpt-oss-agg-compute-domain", ":ComputeDomain")
     graph = named(recorder, "graph", ":DynamoGraphDeployment")
     assert domain.urn in graph.dependencies
-    claims = graph.inputs["spec"]["services"]["TrtllmWorker"]["extraPodSpec"]["resourceClaims"]
+    claims = pod(graph, "TrtllmWorker")["resourceClaims"]
     template = domain.inputs["spec"]["channel"]["resourceClaimTemplate"]["name"]
     assert [claim["resourceClaimTemplateName"] for claim in claims] == [template]

@@ -168,8 +168,8 @@ def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
 def test_what_leaves_the_config_leaves_its_object(state: Path) -> None:
     def environment() -> set[str]:
         graph = objects(state, "dynamographdeployments")[0]
-        worker = graph["spec"]["services"]["TrtllmDecodeWorker"]["extraPodSpec"]["mainContainer"]
-        return {entry["name"] for entry in worker["env"]}
+        pods = {each["name"]: each["podTemplate"]["spec"] for each in graph["spec"]["components"]}
+        return {entry["name"] for entry in pods["TrtllmDecodeWorker"]["containers"][0]["env"]}
 
     # A graph that is there for the first time with the variable, and then without.
     up(dev(graph={"name": "fresh", "decode": {"env": {"GONE": "1"}}}), state)

@@ -108,7 +108,8 @@ def test_what_an_autoscaler_decided_survives_an_update(project: Path, stack: aut
     set_key(project, "graph", {"decode": decode | {"maxReplicas": 2, "maxBatchSize": 64}})
     stack.up()
     graph = objects(project, "dynamographdeployments")[0]
-    assert graph["spec"]["services"]["TrtllmDecodeWorker"]["replicas"] == 2
+    replicas = {each["name"]: each["replicas"] for each in graph["spec"]["components"]}
+    assert replicas["TrtllmDecodeWorker"] == 2
     assert set(stack.up().summary.resource_changes or {}) <= {"same", "read"}
     scale(1)
     set_key(project, "autoscaling", {})

@@ -143,8 +143,8 @@ def test_a_changed_engine_file_restarts_the_workers_of_its_role_alone() -> None:
     def digests(**decode: Any) -> dict[str, str]:
         parts = components(graph_deployment(plan("trtllm-disagg-8k", graph={"decode": decode}), "dynamo"))
         return {
-            name: service["extraPodMetadata"]["annotations"]["dynamo-gpt-oss/engine-files"]
-            for name, (service, _, _) in parts.items()
+            name: component["podTemplate"]["metadata"]["annotations"]["dynamo-gpt-oss/engine-files"]
+            for name, (component, _, _) in parts.items()
             if name != "Frontend"
         }
 
@@ -192,7 +192,7 @@ def test_a_draft_model_is_its_pinned_folder_or_what_the_cache_calls_main() -> No
 def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
     digest = "sha256:" + "0" * 64
     for image, written in (
-        ({}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1"),
+        ({}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2"),
         ({"tag": "1.2.1-cuda13"}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1-cuda13"),
         ({"repository": "r/x", "tag": "1.2.1"}, "r/x:1.2.1"),
         ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.2.1"}, f"r/x@{digest}"),

@@ -63,7 +63,8 @@ PLANNED = {
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(file, target, what the stack says beside it)"""
     for name, target in TARGETS.items():
-        versions = {target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDE_OF_0_4 else set())
+        recipe = "1.3.1" if target.since >= Version(1, 3) else "1.2.1"
+        versions = {recipe, target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDE_OF_0_4 else set())
         for version in sorted(versions):
             yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
     for name in GUIDE_OF_0_4:

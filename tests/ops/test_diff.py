@@ -81,10 +81,10 @@ def test_one_batch_size_is_one_field_of_one_stack(repository: Repository) -> Non
     assert done.stdout == (
         "dev: 1 to update\n"
         "  graph\n"
-        "    ~ kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment graph\n"
+        "    ~ kubernetes:nvidia.com/v1beta1:DynamoGraphDeployment graph\n"
         "        restarts 2 workers of graph gpt-oss-disagg: no answer for about one load time (~22 min by the "
         "timeline's assumption)\n"
-        "        spec.services.TrtllmDecodeWorker.extraPodSpec.mainContainer.args[--max-batch-size]: "
+        "        spec.components[TrtllmDecodeWorker].podTemplate.spec.containers[main].args[--max-batch-size]: "
         '"128" → "64"\n'
         "Unchanged: other\n"
     )
@@ -105,7 +105,7 @@ def test_a_changed_graph_is_verified_anew(repository: Repository) -> None:
     ]
     assert signs == [
         ["±", "kubernetes:batch/v1:Job"],
-        ["~", "kubernetes:nvidia.com/v1alpha1:DynamoGraphDeployment"],
+        ["~", "kubernetes:nvidia.com/v1beta1:DynamoGraphDeployment"],
     ]
 
 

@@ -82,8 +82,7 @@ def said(**values: Any) -> StackFile:
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_the_program_runs_for_every_target(target: Target) -> None:
-    version = {"graph": {"dynamoVersion": "1.3.1"}} if target.name == "trtllm-disagg-8k" else {}
-    evaluation = evaluate(PROJECT, said(target=target.name, **version))
+    evaluation = evaluate(PROJECT, said(target=target.name))
     (graph,) = (r for r in evaluation.resources if r.type.endswith(":DynamoGraphDeployment"))
     assert graph.inputs["metadata"]["name"] == target.graph
     assert evaluation.outputs["gpus"] == {

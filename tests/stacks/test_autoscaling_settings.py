@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "is 1.0.2; use 1.2.1 or newer",
     ),
     "Grove that rolls the gang": (
-        {**scaled("external"), "platform": {"install": False, "grove": "external"}},
+        {**scaled("external", dynamoVersion="1.2.1"), "platform": {"install": False, "grove": "external"}},
         "autoscaling.kind: 'external' with Grove restarts every pod of a graph of Dynamo 1.2.1 at each change (known "
         "issue); use graph.dynamoVersion 1.3.1 or newer, or platform.grove none",
     ),

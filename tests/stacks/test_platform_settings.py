@@ -133,7 +133,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "an endpoint picker before there was one": (
         {"ingress": PICKED},
         "ingress.inferenceExtension: true needs the endpoint picker of Dynamo 1.5.0 or newer, but gpt-oss-disagg is "
-        "Dynamo 1.2.1; use graph.dynamoVersion 1.6.1 or newer",
+        "Dynamo 1.4.2; use graph.dynamoVersion 1.6.1 or newer",
     ),
     "an endpoint picker that cannot find a worker's pod": (
         release("1.6.1", discovery="etcd") | {"ingress": PICKED},

@@ -277,6 +277,6 @@ def test_only_graphs_that_are_deployed_are_scaled() -> None:
 def test_what_something_else_scales_has_adapters_alone() -> None:
     made = evaluated(**AUTOSCALED, autoscaling={"kind": "external"})
     (graph,) = of_kind(made, "DynamoGraphDeployment")
-    adapters = {name: "scalingAdapter" in part for name, part in graph.inputs["spec"]["services"].items()}
+    adapters = {part["name"]: "scalingAdapter" in part for part in graph.inputs["spec"]["components"]}
     assert adapters == {"Frontend": False, "VllmPrefillWorker": False, "VllmDecodeWorker": True}
     assert not of_kind(made, "ScaledObject")

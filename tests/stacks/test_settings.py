@@ -143,7 +143,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "sizing: {concurrency, requestRate}: concurrency and requestRate are two ways to say the load; leave one out",
     ),
     "a profiler that does not know the model on these GPUs": (
-        {"sizing": {}},
+        {"platform": {"version": "1.2.1"}, "graph": {"dynamoVersion": "1.2.1"}, "sizing": {}},
         "sizing: the profiler of Dynamo 1.2.1 is not known to have data of openai/gpt-oss-120b with trtllm on B200; "
         "without, it looks at the size of the weights alone; set platform.version to 1.4.2 or newer, which runs "
         "earlier graphs too",
@@ -227,8 +227,7 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_target_alone_gives_a_pool_that_holds_it(target: str) -> None:
-    version = {"graph": {"dynamoVersion": "1.3.1"}} if target == "trtllm-disagg-8k" else {}
-    plan = parse({**STACK, "target": target, **version}, set()).plan()
+    plan = parse({**STACK, "target": target}, set()).plan()
     assert plan.gpus <= plan.pool.gpus
     assert plan.pool.instance.gpu in (TARGETS[target].gpus or (None,))
 
@@ -253,9 +252,9 @@ def test_the_platform_is_of_the_newest_graph_s_release() -> None:
     values = {
         **STACK,
         "pool": {"nodes": 2},
-        "graphs": [{"name": "second", "dynamoVersion": "1.4.2"}],
+        "graphs": [{"name": "second", "dynamoVersion": "1.6.1"}],
     }
     settings = parse(values, set())
-    assert str(settings.platform_version()) == "1.4.2"
-    assert [str(plan.version) for plan in settings.plans()] == ["1.2.1", "1.4.2"]
+    assert str(settings.platform_version()) == "1.6.1"
+    assert [str(plan.version) for plan in settings.plans()] == ["1.4.2", "1.6.1"]
     assert [plan.name for plan in settings.plans()] == ["gpt-oss-disagg", "second"]

@@ -7,7 +7,7 @@ import pytest
 
 from targets.catalogue import TARGETS, Target
 from targets.checks import check, check_local_copy, check_platform, check_together
-from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
+from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.releases import Version
@@ -262,8 +262,7 @@ def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Targe
     for instance in INSTANCE_TYPES.values():
         fits = instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
         if fits and (instance.gpus >= 4 or not target.gpus):
-            version = "1.3.1" if instance.gpu is Gpu.GB200 and target.disaggregated else None
-            check(plan(target.name, instance.name, 2, dynamoVersion=version))
+            check(plan(target.name, instance.name, 2))
 
 
 def test_a_platform_older_than_the_graph_is_refused() -> None:
