@@ -107,11 +107,20 @@ class InferenceGraph(pulumi.ComponentResource):
             pulumi.ResourceOptions(
                 parent=self,
                 depends_on=needed,
+                # Both API versions are one object: without the alias a graph that changes its version would be made,
+                # and then deleted as what is left of the other.
+                aliases=[pulumi.Alias(type_=_other_type(manifest["apiVersion"]))],
                 # A successor needs the GPUs that its predecessor holds.
                 delete_before_replace=True,
                 replace_on_changes=[f'metadata.annotations["{TOPOLOGY_ANNOTATION}"]'],
             ),
         )
+
+
+def _other_type(api_version: str) -> str:
+    """Pulumi's type of graphs in the API version that is not the given one."""
+    other = "v1alpha1" if api_version.endswith("v1beta1") else "v1beta1"
+    return f"kubernetes:nvidia.com/{other}:DynamoGraphDeployment"
 
 
 def _with_image(spec: Any, published: str, image: pulumi.Input[str]) -> Any:

@@ -39,7 +39,7 @@ from graphs.names import (
     engine_config_map,
 )  # fmt: skip
 from graphs.placement import cpu_affinity, frontend_affinity, worker_affinity, worker_nodes
-from graphs.security import container_security, pod_security, worker_pod_security, worker_security
+from graphs.security import as_root, container_security, pod_security, worker_pod_security, worker_security
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
 from targets.plan import GraphPlan, Planner, WorkerPlan
@@ -220,7 +220,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             },
             mounts=mounts,
             probes=probes.worker(),
-            security=worker_security(kv_transfer.grants(plan)),
+            security=_worker_security(plan),
         ),
         sidecar=_sidecar(plan) if plan.inference_extension else None,
     )
@@ -273,6 +273,11 @@ def _sum(requests: Iterable[tuple[Mapping[str, str], int]]) -> dict[str, str]:
         for name, quantity in each.items():
             total[name] = total.get(name, 0) + int(quantity.removesuffix("Gi")) * count
     return {name: f"{amount}Gi" if name == "memory" else str(amount) for name, amount in total.items()}
+
+
+def _worker_security(plan: GraphPlan) -> dict[str, Any]:
+    security = worker_security(kv_transfer.grants(plan))
+    return as_root(security) if plan.runs_as_root else security
 
 
 def _planner(plan: GraphPlan, planned: Planner) -> Component:

@@ -1,5 +1,6 @@
-"""Security contexts: every pod of ours runs unprivileged, but workers whose transport needs more. Pure."""
+"""Security contexts: every pod of ours runs unprivileged, but workers whose transport or image needs more. Pure."""
 
+from collections.abc import Mapping
 from typing import Any
 
 USER = 1000
@@ -44,3 +45,12 @@ def worker_security(grants: str) -> dict[str, Any]:
         added = ["IPC_LOCK", "SYS_PTRACE", "SYS_RESOURCE"]
         return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": added}}
     return container_security()
+
+
+def as_root(context: Mapping[str, Any]) -> dict[str, Any]:
+    """A container's SecurityContext as root that may write what another user owns, where an image needs that."""
+    as_user = {**context, "runAsNonRoot": False, "runAsUser": 0}
+    if context.get("privileged"):
+        return as_user
+    capabilities = context["capabilities"]
+    return as_user | {"capabilities": {**capabilities, "add": [*capabilities.get("add", []), "DAC_OVERRIDE"]}}

@@ -9,8 +9,8 @@ from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
 
 _EVENTS_PORT = 5557
-_BOOTSTRAP_PORT = 8998
-"""SGLang's own default; prefill workers of one pod take one each."""
+_BOOTSTRAP_PORT = 12345
+"""Where decode workers ask a prefill worker for its KV cache, as in Dynamo's own manifests; in one pod one each."""
 
 
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
@@ -27,12 +27,10 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--context-length", worker.max_seq_len),
             ("--mem-fraction-static", worker.free_gpu_memory_fraction),
             ("--chunked-prefill-size", -1 if worker.chunked_prefill is False else None),
-            ("--disaggregation-mode", disaggregation_mode(worker.role)),
-            ("--disaggregation-transfer-backend", None if worker.role is Role.WORKER else "nixl"),
+            *_handover(planned),
             *parsers(plan.version),
             # Without it the kv router hears of no cached blocks.
             ("--kv-events-config", _events(planned) if plan.router_mode == "kv" else None),
-            ("--disaggregation-bootstrap-port", _bootstrap_port(plan, planned)),
         ]
     )
     return Command(
@@ -47,5 +45,15 @@ def _events(planned: WorkerPlan) -> str:
     return '{"publisher":"zmq","topic":"kv-events","endpoint":"' + endpoint + '"}'
 
 
-def _bootstrap_port(plan: GraphPlan, planned: WorkerPlan) -> int | None:
-    return _BOOTSTRAP_PORT + planned.position if plan.in_one_pod and planned.role is Role.PREFILL else None
+def _handover(planned: WorkerPlan) -> list[tuple[str, object]]:
+    """How KV cache is handed over. Prefill's bootstrap server binds `--host`, 127.0.0.1 where nothing is said, while
+    Dynamo tells decode workers the pod's address: they must say every address, or no request is ever answered.
+    """
+    if planned.role is Role.WORKER:
+        return []
+    return [
+        ("--disaggregation-mode", disaggregation_mode(planned.role)),
+        ("--disaggregation-transfer-backend", "nixl"),
+        ("--disaggregation-bootstrap-port", _BOOTSTRAP_PORT + planned.position),
+        ("--host", "0.0.0.0"),
+    ]

@@ -97,6 +97,7 @@ class Target:
     engine_settings: where the source puts parallelism and limits, "arguments" or "engine file".
     gpus: GPU models it is published for, the default first; empty for CPU nodes. archs: CPU architectures it may run
     on. dynamo_version: the release where a stack says none. since: the first minor release that can run it.
+    unprivileged_since: the first minor release whose image runs it as another user than root.
     kv_block_size: tokens of one KV cache block, where workers and the kv router must agree.
     shared_memory: size of /dev/shm. needs_compute_domain: workers want a ComputeDomain channel (NVLink across nodes).
     speculative_tokens: tokens that the EAGLE3 draft model proposes at a time; None without speculative decoding.
@@ -114,6 +115,7 @@ class Target:
     source: str
     dynamo_version: str = DEFAULT
     since: Version = _OLDEST
+    unprivileged_since: Version = _OLDEST
     engine_settings: str = "arguments"
     router_mode: str = "round-robin"
     kv_block_size: int | None = None
@@ -230,6 +232,8 @@ def _agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
         ),
         source=f"Dynamo recipe: gpt-oss-120b/vllm/{kind}-{size}-agentic",
         since=Version(1, 3),
+        # On these GPUs FlashInfer links its kernels into a folder that only root may write before (dynamo PR#12770).
+        unprivileged_since=Version(1, 4) if blackwell else _OLDEST,
         router_mode="kv",
         kv_block_size=64,
         env={

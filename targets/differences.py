@@ -66,6 +66,13 @@ DIFFERENCES = (
         reason="Without them reasoning ends up in the answer and tool calls are lost (dynamo#14936).",
     ),
     Difference(
+        items=("--host", "--disaggregation-bootstrap-port"),
+        targets=("sglang-disagg-h100",),
+        ours="0.0.0.0 and 12345 on both roles",
+        reason="The guide's workers share a machine. Here they are pods, and a prefill worker that listens on "
+        "127.0.0.1 hands over to none; Dynamo's own manifests say both.",
+    ),
+    Difference(
         items=("--max-batch-size",),
         targets=("trtllm-disagg-b200",),
         ours="128 for decode",
@@ -191,8 +198,10 @@ DIFFERENCES = (
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),
         targets=("trtllm-agg-gb200", *AGENTIC),
-        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA",
-        reason="Inside one node nothing needs more; `graph.kvTransfer` gives more.",
+        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA; agentic "
+        "workers on B200 root before 1.4",
+        reason="Inside one node nothing else needs more; `graph.kvTransfer` gives more. Before 1.4 vLLM cannot start on "
+        "B200 as another user, because FlashInfer links its kernels into a folder of root's (dynamo PR#12770).",
     ),
     Difference(
         items=("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_NVLS_ENABLE", "NVIDIA_GDRCOPY"),

@@ -210,6 +210,11 @@ class GraphPlan:
         return self.transport is Transport.EFA and self.target.disaggregated
 
     @property
+    def runs_as_root(self) -> bool:
+        """Whether the image of its release runs its workers as root alone."""
+        return self.version < self.target.unprivileged_since
+
+    @property
     def reuses_kv_blocks(self) -> bool:
         """Whether workers keep a prompt's KV blocks for the next prompt that begins alike."""
         files = (planned.worker.engine_file for planned in self.workers)

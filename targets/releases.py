@@ -58,7 +58,7 @@ RUNTIME_VERSION_SAID_SINCE = Version(1, 4)
 """First release whose operator knows `runtimeVersionOverride`, and wants it of images whose tag is no version."""
 
 EFA_IMAGES_SINCE = Version(1, 0)
-_EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 2)
+_EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 3)
 
 
 def supported(text: str) -> Version:
@@ -70,7 +70,11 @@ def supported(text: str) -> Version:
 
 
 def efa_tag(version: Version) -> str:
-    """Tag of the published images that hold EFA's libraries: AMD64 alone up to 1.1, AMD64 and ARM64 from 1.2."""
+    """Tag of the published images that hold EFA's libraries.
+
+    `1.2.1-efa-amd64` holds AMD64 and ARM64 whatever it says; `1.2.1-efa` was never published (Dynamo's guide to KV
+    cache transfer with TensorRT-LLM).
+    """
     return f"{version}-efa" if version >= _EFA_TAG_WITHOUT_ARCH_SINCE else f"{version}-efa-amd64"
 
 

@@ -10,7 +10,7 @@ from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
-from ops.evaluate import Resource, Secret
+from ops.evaluate import Resource, Secret, run
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
@@ -175,3 +175,28 @@ def test_gb200_workers_wait_for_their_compute_domain() -> None:
     claims = pod(graph, "TrtllmWorker")["resourceClaims"]
     template = domain.inputs["spec"]["channel"]["resourceClaimTemplate"]["name"]
     assert [claim["resourceClaimTemplateName"] for claim in claims] == [template]
+
+
+class Aliases(Deployed):
+    """Keeps the types that a graph may have had before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.types: list[str] = []
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        if request.type.endswith(":DynamoGraphDeployment"):
+            self.types += [alias.spec.type for alias in request.aliases]
+        return super().RegisterResource(request)
+
+
+@pytest.mark.parametrize(("version", "before"), [("1.2.1", "v1beta1"), ("1.4.2", "v1alpha1")])
+def test_a_graph_in_the_other_api_version_is_the_same_resource(version: str, before: str) -> None:
+    def program() -> None:
+        pool = Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1)
+        graph = resolve(TARGETS["trtllm-disagg-b200"], GraphKnobs(dynamo_version=version), pool)
+        InferenceGraph("graph", InferenceGraphArgs(plan=graph, namespace="dynamo"))
+
+    recorder = Aliases()
+    run(program, recorder, project="dynamo-gpt-oss", stack="test", preview=False)
+    assert recorder.types == [f"kubernetes:nvidia.com/{before}:DynamoGraphDeployment"]

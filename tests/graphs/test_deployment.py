@@ -12,8 +12,9 @@ from graphs.topology import topology
 from stacks.settings import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from targets.releases import LATEST_PATCH
+from targets.releases import LATEST_PATCH, Version
 
+AGENTIC_B200 = ("vllm-agg-agentic-b200", "vllm-disagg-agentic-b200")
 LOADING_SECONDS = 30 * 60
 """The longest published load."""
 
@@ -74,7 +75,13 @@ def test_no_pod_has_privilege_a_token_or_a_writable_cache(name: str) -> None:
         assert pod["securityContext"]["runAsNonRoot"] is True
         security = main["securityContext"]
         assert security["allowPrivilegeEscalation"] is False
-        assert security["capabilities"] == {"drop": ["ALL"]}
+        as_root = PLANS[name].target.name in AGENTIC_B200 and PLANS[name].version < Version(1, 4)
+        if component == "Frontend" or not as_root:
+            assert security["capabilities"] == {"drop": ["ALL"]}
+            assert not {"runAsUser", "runAsNonRoot"} & security.keys()
+        else:
+            assert security["capabilities"] == {"drop": ["ALL"], "add": ["DAC_OVERRIDE"]}
+            assert (security["runAsUser"], security["runAsNonRoot"]) == (0, False)
         assert "envFromSecret" not in service
         assert not {"HF_TOKEN", "ETCD_ENDPOINTS", "NATS_SERVER", "DYN_NAMESPACE"} & {
             e["name"] for e in main["env"]
@@ -229,6 +236,17 @@ def test_vllm_s_connector_fits_the_transport(target: str, transport: str, connec
         args = parts[name][2]["args"]
         said = json.loads(args[args.index("--kv-transfer-config") + 1])
         assert said == {"kv_connector": "NixlConnector", "kv_role": role, **connector}
+
+
+@pytest.mark.parametrize("version", LATEST_PATCH.values())
+def test_sglang_hands_kv_cache_over_on_every_address_of_the_pod(version: str) -> None:
+    parts = components(
+        graph_deployment(plan("sglang-disagg-h100", graph={"dynamoVersion": version}), "dynamo")
+    )
+    for name in ("SglangPrefillWorker", "SglangDecodeWorker"):
+        args = parts[name][2]["args"]
+        assert args[args.index("--host") + 1] == "0.0.0.0", "SGLang's own is 127.0.0.1"
+        assert args[args.index("--disaggregation-bootstrap-port") + 1] == "12345"
 
 
 @pytest.mark.parametrize(("transport", "backend"), [("node", "UCX"), ("efa", "NIXL")])

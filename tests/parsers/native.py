@@ -123,6 +123,7 @@ SGLANG = (
     Flag(("--disaggregation-mode",), default="null", choices=("null", "prefill", "decode")),
     Flag(("--disaggregation-transfer-backend",), default="mooncake", choices=("mooncake", "nixl", "ascend")),
     Flag(("--disaggregation-bootstrap-port",), int, default=8998),
+    Flag(("--host",), default="127.0.0.1"),
     Flag(("--kv-events-config",)),
 )
 SGLANG_UNSET = {

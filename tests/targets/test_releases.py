@@ -1,0 +1,19 @@
+"""Facts of Dynamo's releases."""
+
+import pytest
+
+from targets.releases import Version, efa_tag
+
+
+@pytest.mark.parametrize(
+    ("version", "tag"),
+    [
+        ("1.0.2", "1.0.2-efa-amd64"),
+        # The only one of 1.2.1, for ARM64 too.
+        ("1.2.1", "1.2.1-efa-amd64"),
+        ("1.3.1", "1.3.1-efa"),
+        ("1.6.1", "1.6.1-efa"),
+    ],
+)
+def test_the_efa_image_has_the_tag_that_was_published(version: str, tag: str) -> None:
+    assert efa_tag(Version.parse(version)) == tag
