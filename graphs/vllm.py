@@ -4,6 +4,7 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.vllm`)
 """
 
 import json
+from collections.abc import Mapping, Sequence
 
 from graphs import kv_transfer
 from graphs.command import Command, cached, disaggregation_mode, flags, parsers
@@ -24,9 +25,20 @@ _NIXL_PORT = {Role.PREFILL: 5600, Role.DECODE: 5700}
 """First NIXL side-channel port of each role: two workers that share a host's network must not meet on one."""
 
 
+_MXFP8_VARIABLE = "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8"
+_MXFP8_ARGUMENTS_SINCE = Version(1, 4)
+"""From the vLLM of this release on (0.26) the variable is gone, and experts would compute in 16 bits without a word."""
+_MXFP8_ARGUMENTS = (
+    "--moe-backend", "flashinfer_trtllm", "--quantization-config", '{"moe":{"activation":"mxfp8"}}',
+)  # fmt: skip
+_CHECKPOINT_QUANTIZATION = ("--quantization", "mxfp4")
+"""What the checkpoint says itself; vLLM 0.26 refuses `--quantization-config` beside it."""
+
+
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The worker's command line."""
     worker = planned.worker
+    arguments, env = _mxfp8(plan.version, worker.arguments, plan.target.env)
     args = flags(
         [
             ("--model", MODEL_PATH),
@@ -49,12 +61,28 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     port = _NIXL_PORT.get(worker.role)
     return Command(
         module="dynamo.vllm",
-        args=(*worker.arguments, *args, *planned.extra_args),
+        args=(*arguments, *args, *planned.extra_args),
         env={
-            **plan.target.env,
+            **env,
             **({} if port is None else {"VLLM_NIXL_SIDE_CHANNEL_PORT": str(port)}),
         },
     )
+
+
+def _mxfp8(
+    version: Version, arguments: Sequence[str], env: Mapping[str, str]
+) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Arguments and environment in which the experts' activations are MXFP8, where the recipe asks for that."""
+    if _MXFP8_VARIABLE not in env or version < _MXFP8_ARGUMENTS_SINCE:
+        return arguments, env
+    flag, value = _CHECKPOINT_QUANTIZATION
+    kept = [
+        word
+        for word, after, before in zip(arguments, (*arguments[1:], ""), ("", *arguments), strict=False)
+        if (word, after) != (flag, value) and (before, word) != (flag, value)
+    ]
+    left = {name: said for name, said in env.items() if name != _MXFP8_VARIABLE}
+    return (*kept, *_MXFP8_ARGUMENTS), left
 
 
 def _speculation(plan: GraphPlan) -> str | None:

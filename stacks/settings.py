@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic.fields import FieldInfo
 
 from graphs.benchmark import check_shape
+from graphs.said_twice import check_arguments
 from graphs.secrets import PULL_SECRET
 from stacks.pools import StackPool, stack_pools
 from stacks.sections.autoscaling import AutoscalingSettings
@@ -156,6 +157,7 @@ class Settings(Strict):
             check_platform(plan, platform_version)
         if untold := problems(plans):
             raise Refusal("\n".join(untold))
+            check_arguments(plan)
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         platform = self.platform_plan(plans)

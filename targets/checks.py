@@ -19,7 +19,9 @@ GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
 _DISK_SHARE = 0.9
 """Of a node's disk, for pods: the kubelet evicts them when less than a tenth is free."""
-_SEMANTIC_TAG = re.compile(r"^v?\d+\.\d+\.\d+([-+.].*)?$")
+_NUMBER = r"(0|[1-9]\d*)"
+_SEMANTIC_TAG = re.compile(rf"^[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}([-+][0-9A-Za-z.+-]+)?$")
+"""As operators from 1.4 read an image's tag: three numbers without leading zeros, and what a version may end with."""
 _RESERVED_ENV = {
     "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
     "DYN_NAMESPACE": "the operator sets it; graphs that share one would see each other's workers",

@@ -60,6 +60,19 @@ DIFFERENCES = (
         reason="The vLLM of 1.3 warns that NixlConnector's kv_both is deprecated.",
     ),
     Difference(
+        items=(
+            "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8",
+            "--moe-backend",
+            "--quantization-config",
+            "--quantization",
+        ),
+        targets=("vllm-agg-agentic-b200", "vllm-disagg-agentic-b200"),
+        ours='from 1.4 `--moe-backend flashinfer_trtllm --quantization-config {"moe":{"activation":"mxfp8"}}` instead '
+        "of the variable and of `--quantization mxfp4`",
+        reason="The vLLM of 1.4 does not know the variable any more, so that experts would compute in 16 bits without "
+        "a word, and takes one of the two quantization arguments; the checkpoint says mxfp4 itself.",
+    ),
+    Difference(
         items=("--dyn-reasoning-parser", "--dyn-tool-call-parser"),
         targets=RECIPES,
         ours="gpt_oss and harmony on every worker, prefill included",
@@ -229,7 +242,13 @@ DIFFERENCES = (
     ),
     Difference(
         items=("image",),
-        targets=("trtllm-disagg-b200", *RECIPES, *MOCKER),
+        targets=(
+            "trtllm-disagg-b200",
+            *RECIPES,
+            "vllm-agg-agentic-b200",
+            "vllm-disagg-agentic-b200",
+            *MOCKER,
+        ),
         ours="the published runtime image of graph.dynamoVersion",
         reason="The guides' tags (my-tag, latest) name no release; the stored recipes are of other releases.",
     ),

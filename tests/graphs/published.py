@@ -385,6 +385,19 @@ SOURCES = (
         source="recipe: gpt-oss-120b/vllm/disagg-h200-agentic/deploy.yaml",
         roles=_split(H200_EXPERTS, "4", "4"),
     ),
+    # Unchanged in Dynamo 1.4, whose vLLM knows the variable no more.
+    Published(
+        target="vllm-agg-agentic-b200",
+        version="1.4.2",
+        source="recipe: gpt-oss-120b/vllm/agg-b200-agentic/deploy.yaml",
+        roles={"worker": {**AGENTIC_AGGREGATED, **B200_EXPERTS}, "frontend": AGGREGATED_FRONTEND},
+    ),
+    Published(
+        target="vllm-disagg-agentic-b200",
+        version="1.4.2",
+        source="recipe: gpt-oss-120b/vllm/disagg-b200-agentic/deploy.yaml",
+        roles=_split(B200_EXPERTS, "2", "6"),
+    ),
     Published(
         target="mocker-disagg-cpu",
         version="1.2.1",

@@ -70,7 +70,7 @@ def test_every_container_has_three_probes_and_time_to_load(name: str) -> None:
 def test_no_pod_has_privilege_a_token_or_a_writable_cache(name: str) -> None:
     if PLANS[name].uses_efa:
         pytest.skip("workers over EFA are privileged")
-    for service, pod, main in components(graph_deployment(PLANS[name], "dynamo")).values():
+    for component, (service, pod, main) in components(graph_deployment(PLANS[name], "dynamo")).items():
         assert not {"hostNetwork", "hostIPC", "hostPID"} & pod.keys()
         assert pod["securityContext"]["runAsNonRoot"] is True
         security = main["securityContext"]
@@ -213,7 +213,7 @@ def test_the_release_of_an_image_is_said_to_operators_that_know_the_field(
     platform: str, said: str | None
 ) -> None:
     image = {"tag": "mine", "runtimeVersion": "1.2.1"}
-    values = {"graph": {"image": image}, "platform": {"version": platform}}
+    values = {"graph": {"image": image, "dynamoVersion": "1.2.1"}, "platform": {"version": platform}}
     manifest = graph_deployment(plan("trtllm-disagg-b200", **values), "dynamo")
     assert {component.get("runtimeVersionOverride") for component, _, _ in components(manifest).values()} == {
         said

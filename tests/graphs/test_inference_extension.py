@@ -143,7 +143,7 @@ def test_the_picker_waits_longer_than_any_worker_loads() -> None:
 
 
 def test_a_sidecar_takes_the_frontend_s_knobs_but_chooses_no_worker() -> None:
-    knobs = {"extraArgs": ["--router-mode", "kv", "--router-temperature", "0.5"], "env": {"X": "1"}}
+    knobs = {"routerMode": "kv", "extraArgs": ["--router-temperature", "0.5"], "env": {"X": "1"}}
     for each in workers(plan("vllm-disagg-h100", frontend=knobs)):
         sidecar = each["sidecar-frontend"]
         assert after("--router-mode", sidecar["args"])[-1] == "direct"

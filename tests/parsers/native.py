@@ -43,6 +43,17 @@ def kv_transfer_config(text: str) -> argparse.Namespace:
     return argparse.Namespace(**value)
 
 
+def quantization_config(text: str) -> argparse.Namespace:
+    """Fields of vLLM's QuantizationConfigArgs and QuantSpec (vllm/config/quantization.py); ValueError on any other."""
+    value: dict[str, Any] = json.loads(text)
+    for layers, spec in value.items():
+        if layers not in ("linear", "moe") or not set(spec) <= {"weight", "activation"}:
+            raise ValueError(f"QuantizationConfigArgs has no {layers}: {spec}")
+        if unknown := set(spec.values()) - {"mxfp4", "mxfp8", "fp8_per_token"}:
+            raise ValueError(f"unknown quantization name {sorted(unknown)}")
+    return argparse.Namespace(**value)
+
+
 @dataclass(frozen=True)
 class Flag:
     """One engine option. `since` is the first Dynamo (major, minor) whose pinned engine knows it."""
@@ -78,6 +89,7 @@ VLLM = (
     Flag(("--data-parallel-size", "-dp"), int, default=1),
     Flag(("--enable-expert-parallel",), negatable=True, default=False),
     Flag(("--quantization", "-q")),
+    Flag(("--quantization-config",), quantization_config, since=(1, 3)),
     Flag(("--moe-backend",), since=(1, 2)),
     Flag(("--kv-cache-dtype",), default="auto"),
     Flag(("--max-model-len",), int),

@@ -197,6 +197,16 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:latest' does not say its Dynamo version, which "
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
+    "tag with a leading zero": (
+        plan(GUIDE, B200, image={"tag": "1.02.1"}),
+        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.02.1' does not say its Dynamo version, which "
+        "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
+    ),
+    "tag of two numbers": (
+        plan(GUIDE, B200, image={"tag": "1.2"}),
+        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2' does not say its Dynamo version, which "
+        "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
+    ),
     "tag and digest": (
         plan(GUIDE, B200, image={"tag": "1.2.1", "digest": DIGEST, "runtimeVersion": "1.2.1"}),
         f"graph.image: tag '1.2.1' and digest '{DIGEST}' exclude each other; keep one",
@@ -246,7 +256,7 @@ ACCEPTED = {
     "a tag with its version": plan(
         GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.4.2"}, dynamoVersion="1.4.2"
     ),
-    "a tag without a version before 1.4": plan(GUIDE, B200, image={"tag": "latest"}),
+    "a tag without a version before 1.4": plan(GUIDE, B200, image={"tag": "latest"}, dynamoVersion="1.3.1"),
     "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
     "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
 }
