@@ -155,9 +155,9 @@ class Settings(Strict):
         for plan in plans:
             check(plan)
             check_platform(plan, platform_version)
+            check_arguments(plan)
         if untold := problems(plans):
             raise Refusal("\n".join(untold))
-            check_arguments(plan)
         check_together(plans)
         check_local_copy(plans, own_nodes=isinstance(self.cluster, AwsCluster))
         platform = self.platform_plan(plans)
