@@ -211,10 +211,10 @@ DIFFERENCES = (
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),
         targets=("trtllm-agg-gb200", *AGENTIC),
-        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA; agentic "
-        "workers on B200 root before 1.4",
-        reason="Inside one node nothing else needs more; `graph.kvTransfer` gives more. Before 1.4 vLLM cannot start on "
-        "B200 as another user, because FlashInfer links its kernels into a folder of root's (dynamo PR#12770).",
+        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA; "
+        "agentic workers on B200 root before 1.4",
+        reason="Inside one node nothing else needs more; `graph.kvTransfer` gives more. Before 1.4 vLLM cannot start "
+        "on B200 as another user, because FlashInfer links its kernels into a folder of root's (dynamo PR#12770).",
     ),
     Difference(
         items=("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_NVLS_ENABLE", "NVIDIA_GDRCOPY"),

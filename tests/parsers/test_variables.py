@@ -67,7 +67,7 @@ def unread(target: Target, release: str) -> Iterator[str]:
         if refused(plan):
             continue
         for planned in plan.workers:
-            env = worker_command(plan, planned).env | planned.worker.env
+            env = {**worker_command(plan, planned).env, **planned.worker.env}
             for name in filter(_OWN.match, env):
                 read = known.get(name)
                 if read is None or not read.by(plan.version):
