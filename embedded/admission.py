@@ -1,18 +1,22 @@
-"""What the operator stand-in refuses beyond its schema: the admission rules of Dynamo 1.6's webhook. Pure.
+"""What the operator stand-in refuses beyond its schema: the admission rules of Dynamo's webhook by release. Pure.
 
-Rules of fields that the schema does not have (eppConfig, checkpoint, GPU memory service, failover, topology) are
-not here. The stand-in is an operator with Grove, unless a graph switches it off for itself.
+Rules of fields that the schema does not have (eppConfig, checkpoint, GPU memory service, failover, topology) are not
+here. Words differ from the operator's, which counts components where ours are named; verdicts do not.
 """
 
 import re
 from collections.abc import Iterator
 
-from embedded.reconcile import Component, Object, components
+from embedded.operator.components import Component, Object, components
+from embedded.operator.platform import PROVIDER, Platform, provider
 
 _GROVE_NAME_LIMIT = 45
-"""Characters of graph name and component names together; Grove's names for pods take the rest of the 63."""
+"""Characters of the shortened graph's and the component's names; what Grove adds for pods takes the rest of the 63."""
+_SHORTENED_GRAPH = 8
+"""Characters to which the operator shortens a graph's name at most."""
 
 _SEMVER = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?")
+_ORIGIN_VERSION = re.compile(r"v?\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
 _EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
 _ANNOTATIONS = {
     "nvidia.com/dynamo-kube-discovery-mode": ("pod", "container"),
@@ -21,16 +25,18 @@ _ANNOTATIONS = {
 }
 
 
-def violations(graph: Object, old: Object | None = None, *, by_operator: bool = False) -> list[str]:
+def violations(
+    graph: Object, platform: Platform, old: Object | None = None, *, by_operator: bool = False
+) -> list[str]:
     """Every rule that the graph breaks, as one sentence with the field's path each; empty for a good graph.
 
     old: the graph as stored, on update. by_operator: whether the operator itself asks, which may scale.
     """
     found = components(graph)
-    broken = [*_graph_rules(graph, found)]
-    grove = graph["metadata"].get("annotations", {}).get("nvidia.com/enable-grove", "true").lower() != "false"
+    grove = provider(graph, platform) == "grove"
+    broken = [*_graph_rules(graph, found, grove)]
     for component in found:
-        broken += _component_rules(component)
+        broken += _component_rules(component, platform)
         broken += _grove_rules(graph["metadata"]["name"], component) if grove else _no_grove_rules(component)
     return broken + ([*_update_rules(graph, found, old, by_operator)] if old else [])
 
@@ -45,16 +51,16 @@ def warnings(graph: Object) -> list[str]:
     ]
 
 
-def _graph_rules(graph: Object, found: list[Component]) -> Iterator[str]:
+def _graph_rules(graph: Object, found: list[Component], grove: bool) -> Iterator[str]:
     spec, annotations = graph["spec"], graph["metadata"].get("annotations", {})
     if not found:
         field = "services" if "v1alpha1" in graph["apiVersion"] else "components"
         yield f"spec.{field} must have at least one component"
     for key, allowed in _ANNOTATIONS.items():
-        if key in annotations and annotations[key] not in allowed:
+        if key in annotations and _folded(key, annotations[key]) not in allowed:
             yield f"metadata.annotations[{key}] must be one of {', '.join(allowed)}, not {annotations[key]!r}"
     origin = annotations.get("nvidia.com/dynamo-operator-origin-version", "0.0.0")
-    if not _SEMVER.fullmatch(origin):
+    if not _ORIGIN_VERSION.fullmatch(origin):
         yield f"metadata.annotations[nvidia.com/dynamo-operator-origin-version] must be semver, not {origin!r}"
     for index, claim in enumerate(spec.get("pvcs", ())):
         if not claim["name"]:
@@ -65,18 +71,27 @@ def _graph_rules(graph: Object, found: list[Component]) -> Iterator[str]:
         yield "spec.restart.strategy.order cannot be set when type is Parallel"
     elif order and sorted(order) != names:
         yield f"spec.restart.strategy.order must name every component once ({', '.join(names)}), not {order}"
-    if "priorityClassName" in spec and annotations.get("nvidia.com/enable-grove", "").lower() == "false":
-        yield "spec.priorityClassName requires the Grove pathway, which nvidia.com/enable-grove switches off"
+    if "priorityClassName" in spec and not grove:
+        yield "spec.priorityClassName requires the Grove pathway, and the graph goes to Deployments"
 
 
-def _component_rules(component: Component) -> Iterator[str]:
+def _folded(key: str, value: str) -> str:
+    """As the operator compares it: executor backends in any case."""
+    return value.lower() if key == _EXECUTOR else value
+
+
+def _component_rules(component: Component, platform: Platform) -> Iterator[str]:
     raw, path = component.raw, component.path
     alpha = "services" in path
     image = _image(component)
     where = f"{path}.{'extraPodSpec.mainContainer' if alpha else 'podTemplate.spec.containers[main]'}.image"
     if not image:
         yield f"{where} is required"
-    elif "runtimeVersionOverride" not in raw and not _SEMVER.fullmatch(_tag(image)):
+    elif (
+        platform.has_runtime_version
+        and "runtimeVersionOverride" not in raw
+        and not _SEMVER.fullmatch(_tag(image))
+    ):
         yield (
             f"{path}.runtimeVersionOverride is required when the specified Dynamo runtime container image has no "
             f"parseable semantic-version tag: {image}"
@@ -102,7 +117,7 @@ def _alpha_rules(component: Component) -> Iterator[str]:
         if not mount.get("mountPoint") and not mount.get("useAsCompilationCache"):
             yield f"{path}.volumeMounts[{index}].mountPoint is required when useAsCompilationCache is false"
     backend = raw.get("annotations", {}).get(_EXECUTOR, "mp")
-    if backend not in _ANNOTATIONS[_EXECUTOR]:
+    if _folded(_EXECUTOR, backend) not in _ANNOTATIONS[_EXECUTOR]:
         yield f"{path}.annotations[{_EXECUTOR}] must be one of mp, ray, not {backend!r}"
 
 
@@ -117,19 +132,19 @@ def _tag(image: str) -> str:
 
 def _grove_rules(graph: str, component: Component) -> Iterator[str]:
     clique = component.name.lower()
-    combined = len(graph) + len(clique) + (len(f"{clique}-ldr") if component.nodes > 1 else 0)
+    combined = (
+        min(len(graph), _SHORTENED_GRAPH) + len(clique) + (len(f"{clique}-ldr") if component.nodes > 1 else 0)
+    )
     if combined > _GROVE_NAME_LIMIT:
         yield (
             f"{component.path}: combined resource name length {combined} exceeds the {_GROVE_NAME_LIMIT}-character "
-            f"pod-name limit; shorten the graph's name {graph!r} or the component's name {component.name!r}"
+            f"pod-name limit; shorten the component's name {component.name!r}"
         )
 
 
 def _no_grove_rules(component: Component) -> Iterator[str]:
     if "minAvailable" in component.raw:
         yield f"{component.path}.minAvailable is currently supported only for Grove-backed components"
-    if component.nodes > 1:
-        yield f"{component.path}.multinode requires Grove or LeaderWorkerSet, and this cluster has no other than Grove"
 
 
 def _update_rules(graph: Object, found: list[Component], old: Object, by_operator: bool) -> Iterator[str]:
@@ -142,8 +157,11 @@ def _update_rules(graph: Object, found: list[Component], old: Object, by_operato
             f"added {', '.join(added) or 'none'}, removed {', '.join(removed) or 'none'}"
         )
     framework, was = (one["spec"].get("backendFramework") for one in (graph, old))
-    if was and framework != was:
+    if framework != was:
         yield f"spec.backendFramework is immutable and cannot be changed after creation: {was} to {framework}"
+    chosen, recorded = (one["metadata"].get("annotations", {}).get(PROVIDER) for one in (graph, old))
+    if recorded and chosen != recorded:
+        yield f"metadata.annotations[{PROVIDER}] is immutable: {recorded} to {chosen}"
     for component in found:
         stored = before.get(component.name, component)
         if (component.nodes > 1) != (stored.nodes > 1):

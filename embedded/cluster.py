@@ -23,8 +23,10 @@ import yaml
 
 from embedded import build, nodes, processes
 from embedded.crds import Version
+from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
+from targets import releases
 
 STORAGE_CLASS = {
     "apiVersion": "storage.k8s.io/v1",
@@ -37,6 +39,8 @@ STORAGE_CLASS = {
     "volumeBindingMode": "Immediate",
 }
 """The default class; the operator stand-in binds its claims, ReadWriteMany ones too."""
+
+DEFAULT_PLATFORM = Platform(version=releases.Version.parse(releases.DEFAULT))
 
 _MARKER = "cluster.json"
 _READY_SECONDS = 60
@@ -70,7 +74,8 @@ kube-scheduler {controlplane} kube-scheduler
 kwok {kwok}
   --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
 operator {python} -m embedded.operator
-  --kubeconfig={kubeconfig} --pki={pki} --api-version={graph_version} --ready-file={operator_ready}
+  --kubeconfig={kubeconfig} --pki={pki} --ready-file={operator_ready}
+  --api-version={graph_version} --platform-version={platform_version} --provider={provider}
 """
 _PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
 
@@ -79,11 +84,16 @@ class ClusterError(Exception):
     """The embedded cluster, or a kubectl command on it, failed; the message says why."""
 
 
-def start(report: Report, state: Path = STATE, graph_version: Version | None = "v1alpha1") -> Path:
+def start(
+    report: Report,
+    state: Path = STATE,
+    graph_version: Version | None = "v1alpha1",
+    platform: Platform = DEFAULT_PLATFORM,
+) -> Path:
     """Starts what of the cluster is not running, with the data it had; returns the kubeconfig's path.
 
     graph_version: the API version of DynamoGraphDeployment that the operator stand-in serves; None leaves the
-    stand-in out, for an operator of the caller's own.
+    stand-in out, for an operator of the caller's own. platform: what it stands in for.
     Raises ClusterError (with the last words of the part that failed) or build.BuildError.
     """
     programs = {"controlplane": str(build.binary(report)), "kwok": str(build.kwok(report))}
@@ -91,7 +101,7 @@ def start(report: Report, state: Path = STATE, graph_version: Version | None = "
     with processes.locked(state.parent, report, "another start or stop of this cluster"):
         began = time.monotonic()
         ports = _prepare(state, programs)
-        daemons = _daemons(state, programs, ports, graph_version)
+        daemons = _daemons(state, programs, ports, graph_version, platform)
         _end_changed(daemons, state)
         started = [daemon.name for daemon in daemons if _keep_running(daemon, state)]
         _apply([STORAGE_CLASS], state)
@@ -175,7 +185,11 @@ def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -
 
 
 def _daemons(
-    state: Path, programs: Mapping[str, str], ports: Mapping[str, int], graph_version: Version | None
+    state: Path,
+    programs: Mapping[str, str],
+    ports: Mapping[str, int],
+    graph_version: Version | None,
+    platform: Platform,
 ) -> list[Daemon]:
     values = {
         **programs,
@@ -187,6 +201,8 @@ def _daemons(
         "operator_ready": _operator_ready(state),
         "peer": "https://127.0.0.1:1",
         "pki": state / "pki",
+        "platform_version": platform.version,
+        "provider": "grove" if platform.grove else "component",
         "python": sys.executable,
         "state": state,
     }

@@ -1,16 +1,19 @@
 """The CustomResourceDefinitions that the operator stand-in serves: closed, one version each.
 
 Scaffolding of the embedded cluster; a real cluster gets its definitions from the dynamo-platform chart. Field
-names, enums, patterns and limits are those of Dynamo 1.6's DynamoGraphDeployment. Left out, and so refused by the
-API server, is what the stand-in cannot simulate: autoscaling, checkpoint, eppConfig, experimental, failover,
-gpuMemoryService, modelRef, topologyConstraint, and v1alpha1's frontendSidecar and ingress.
+names, enums, patterns and limits are those of Dynamo's DynamoGraphDeployment in the platform's release. Left out, and
+so refused by the API server, is what the stand-in cannot simulate: autoscaling, checkpoint, eppConfig, experimental,
+failover, gpuMemoryService, modelRef, providerOverride, topologyConstraint, and v1alpha1's frontendSidecar and ingress.
 """
 
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from targets import releases
+
 Version = Literal["v1alpha1", "v1beta1"]
 
+COMPONENT_KIND = "DynamoComponentDeployment"
 ADAPTER_KIND = "DynamoGraphDeploymentScalingAdapter"
 SIMULATED = {"dynamo-gpt-oss/simulated": "true"}
 """Label of everything that the stand-in creates."""
@@ -105,13 +108,11 @@ def _optional(schema: Schema, name: str, **properties: Schema) -> Schema:
     return Schema(schema | {"required": required, "properties": schema["properties"] | properties})
 
 
-_COMMON_COMPONENT = {
-    "globalDynamoNamespace": bool,
-    "minAvailable": _schema(int, minimum=1),
-    "replicas": int,
-    "runtimeVersionOverride": _schema(str, pattern=r"^((0|[1-9][0-9]{0,3})\.){2}(0|[1-9][0-9]{0,3})$"),
+_SINCE_1_3 = {"minAvailable": _schema(int, minimum=1)}
+_SINCE_1_4 = {
+    "runtimeVersionOverride": _schema(str, pattern=r"^((0|[1-9][0-9]{0,3})\.){2}(0|[1-9][0-9]{0,3})$")
 }
-_COMPONENT_RULES = (
+_COMPONENT_RULES_SINCE_1_3 = (
     "!has(self.minAvailable) || self.?replicas.orValue(1) == 0 || self.minAvailable <= self.?replicas.orValue(1)",
     "minAvailable must be less than or equal to replicas unless replicas is 0",
     "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
@@ -120,11 +121,30 @@ _COMPONENT_RULES = (
 _NODE_COUNT = _schema(int, minimum=2, default=2)
 
 
-def _v1alpha1_spec(pod_spec: Schema) -> dict[str, Any]:
+def _common_component(release: releases.Version) -> dict[str, Any]:
+    return {
+        "globalDynamoNamespace": bool,
+        "replicas": int,
+        **(_SINCE_1_3 if release >= releases.Version(1, 3) else {}),
+        **(_SINCE_1_4 if release >= releases.Version(1, 4) else {}),
+    }
+
+
+def _component_rules(release: releases.Version) -> tuple[str, ...]:
+    return _COMPONENT_RULES_SINCE_1_3 if release >= releases.Version(1, 3) else ()
+
+
+def _component(version: Version, pod_spec: Schema, release: releases.Version) -> dict[str, Any]:
+    """A component's shape as the API version has it."""
+    shape = (_v1alpha1_component if version == "v1alpha1" else _v1beta1_component)(pod_spec)
+    return _common_component(release) | shape
+
+
+def _v1alpha1_component(pod_spec: Schema) -> dict[str, Any]:
     container: Schema = pod_spec["properties"]["containers"]["items"]
     fields = container["properties"]
     amounts = {"cpu": str, "memory": str, "gpu": str, "gpuType": str, "custom": _TEXTS}
-    service = _COMMON_COMPONENT | {
+    return {
         "annotations": _TEXTS,
         "componentType": str,
         "dynamoNamespace": str,
@@ -148,6 +168,11 @@ def _v1alpha1_spec(pod_spec: Schema) -> dict[str, Any]:
         "subComponentType": str,
         "volumeMounts": [{"mountPoint": str, "name!": str, "useAsCompilationCache": _schema(bool, default=False)}],
     }  # fmt: skip
+
+
+def _v1alpha1_spec(pod_spec: Schema, release: releases.Version) -> dict[str, Any]:
+    variable = pod_spec["properties"]["containers"]["items"]["properties"]["env"]["items"]
+    service = _component("v1alpha1", pod_spec, release)
     claim = _schema(
         {"create": bool, "name!": str, "size": _QUANTITY, "storageClass": str, "volumeAccessMode": str},
         "!has(self.create) || !self.create || "
@@ -155,21 +180,20 @@ def _v1alpha1_spec(pod_spec: Schema) -> dict[str, Any]:
         "When create is true, size, storageClass, and volumeAccessMode are required",
     )
     return {
-        "envs": [fields["env"]["items"]],
+        "envs": [variable],
         "pvcs": _schema([claim], maxItems=100),
-        "services": _schema({str: _schema(service, *_COMPONENT_RULES)}, maxProperties=25),
+        "services": _schema({str: _schema(service, *_component_rules(release))}, maxProperties=25),
     }
 
 
-def _v1beta1_spec(pod_spec: Schema) -> dict[str, Any]:
-    variable = pod_spec["properties"]["containers"]["items"]["properties"]["env"]["items"]
+def _v1beta1_component(pod_spec: Schema) -> dict[str, Any]:
     executor = "nvidia.com/vllm-distributed-executor-backend"
     annotations = _schema(
         {str: _schema(str, maxLength=262144)},
         f'!("{executor}" in self) || self["{executor}"].lowerAscii() in ["mp", "ray"]',
         "podTemplate backend annotation must be mp or ray, case-insensitively",
     )
-    component = _COMMON_COMPONENT | {
+    return {
         "compilationCache": {"mountPath": str, "pvcName!": _NAME},
         "frontendSidecar": str,
         "multinode": {"nodeCount": _NODE_COUNT},
@@ -179,8 +203,12 @@ def _v1beta1_spec(pod_spec: Schema) -> dict[str, Any]:
         "sharedMemorySize": _QUANTITY,
         "type": _schema(str, enum=["frontend", "worker", "prefill", "decode", "planner", "epp"]),
     }
+
+
+def _v1beta1_spec(pod_spec: Schema, release: releases.Version) -> dict[str, Any]:
+    variable = pod_spec["properties"]["containers"]["items"]["properties"]["env"]["items"]
     components = _schema(
-        [_schema(component, *_COMPONENT_RULES)],
+        [_schema(_component("v1beta1", pod_spec, release), *_component_rules(release))],
         "self.filter(c, has(c.type) && c.type == 'epp').size() <= 1",
         "at most one component may have type epp",
         "self.all(c1, self.filter(c2, c2.name.lowerAscii() == c1.name.lowerAscii()).size() == 1)",
@@ -191,8 +219,10 @@ def _v1beta1_spec(pod_spec: Schema) -> dict[str, Any]:
     return {"components": components, "env": [variable]}
 
 
-def dynamo_graph_deployment(version: Version, pod_spec: dict[str, Any]) -> dict[str, Any]:
-    """The DynamoGraphDeployment definition in one API version.
+def dynamo_graph_deployment(
+    version: Version, pod_spec: dict[str, Any], release: releases.Version
+) -> dict[str, Any]:
+    """The DynamoGraphDeployment definition of an operator's release, in one API version.
 
     One version because the API server cannot convert between the two, and server-side apply fails on an object
     that has fields of both. pod_spec: `structural(..., "io.k8s.api.core.v1.PodSpec")` of the same API server.
@@ -204,28 +234,29 @@ def dynamo_graph_deployment(version: Version, pod_spec: dict[str, Any]) -> dict[
             "annotations": _TEXTS,
             "backendFramework": _schema(str, enum=["sglang", "vllm", "trtllm"]),
             "labels": _TEXTS,
-            "priorityClassName": str,
+            **({"priorityClassName": str} if release >= releases.Version(1, 3) else {}),
             "restart": {"id!": _NAME, "strategy": {"order": [str], "type": strategy}},
-            **(_v1alpha1_spec if alpha else _v1beta1_spec)(Schema(pod_spec)),
+            **(_v1alpha1_spec if alpha else _v1beta1_spec)(Schema(pod_spec), release),
         },
         "oldSelf.hasValue() || !has(self.restart)",
         "spec.restart must be unset on create; set spec.restart.id after creation to request a restart",
     )
     spec["x-kubernetes-validations"][0]["optionalOldSelf"] = True
-    component = {
-        "componentKind!": _schema(str, enum=["PodClique", "PodCliqueScalingGroup"]), "componentNames": [str],
-        "readyReplicas": int, "replicas!": int, "scheduledReplicas": int, "updatedReplicas!": int,
-    } | ({"componentName!": str} if alpha else {})  # fmt: skip
     time, generation = _schema(str, format="date-time"), _schema(int, format="int64")
     status = {
-        "conditions": [{
-            "lastTransitionTime!": time, "message!": str, "observedGeneration": generation, "reason!": str,
-            "status!": str, "type!": str,
-        }],
+        "conditions": [_CONDITION],
         "observedGeneration": generation,
-        "services" if alpha else "components": {str: component},
-        "state!": _schema(str, enum=["initializing", "pending", "successful", "failed"], default="initializing"),
-    }  # fmt: skip
+        "rollingUpdate": {
+            "endTime": time,
+            "phase": _schema(str, enum=["Pending", "InProgress", "Completed", "Failed", ""]),
+            "startTime": time,
+            "updatedServices" if alpha else "updatedComponents": [str],
+        },
+        "services" if alpha else "components": {str: _replica_status(version)},
+        "state!": _schema(
+            str, enum=["initializing", "pending", "successful", "failed"], default="initializing"
+        ),
+    }
     columns = {
         "Ready": '.status.conditions[?(@.type=="Ready")].status',
         "State": ".status.state",
@@ -234,6 +265,44 @@ def dynamo_graph_deployment(version: Version, pod_spec: dict[str, Any]) -> dict[
     return _definition(
         "nvidia.com", "DynamoGraphDeployment", version, {"spec!": spec, "status": status}, columns, "dgd"
     )
+
+
+def dynamo_component_deployment(
+    version: Version, pod_spec: dict[str, Any], release: releases.Version
+) -> dict[str, Any]:
+    """The DynamoComponentDeployment definition of an operator's release: what it makes of one component first."""
+    framework = {"backendFramework": _schema(str, enum=["sglang", "vllm", "trtllm"])}
+    spec = _schema(_component(version, Schema(pod_spec), release) | framework)
+    status = {
+        "conditions": [_CONDITION],
+        "observedGeneration": _schema(int, format="int64"),
+        "service" if version == "v1alpha1" else "component": _replica_status(version),
+    }
+    columns = {
+        "Available": '.status.conditions[?(@.type=="Available")].status',
+        "Backend": ".spec.backendFramework",
+    }
+    return _definition(
+        "nvidia.com", COMPONENT_KIND, version, {"spec": spec, "status": status}, columns, "dcd"
+    )
+
+
+_CONDITION = {
+    "lastTransitionTime!": _schema(str, format="date-time"), "message!": str,
+    "observedGeneration": _schema(int, format="int64"), "reason!": str, "status!": str, "type!": str,
+}  # fmt: skip
+
+
+def _replica_status(version: Version) -> Schema:
+    kinds = ["PodClique", "PodCliqueScalingGroup", "Deployment", "LeaderWorkerSet"]
+    return _schema(
+        {
+            "availableReplicas": int, "componentKind!": _schema(str, enum=kinds), "componentNames": [str],
+            "readyReplicas": int, "replicas!": int, "runtimeNamespace": str, "scheduledReplicas": int,
+            "updatedReplicas!": int,
+        }
+        | ({"componentName!": str} if version == "v1alpha1" else {})
+    )  # fmt: skip
 
 
 def scaling_adapter() -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pulumi import automation as pulumi_automation
 
 from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
+from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from graphs.names import DOWNLOAD_JOB, RETAINED
 from graphs.placement import pool_labels
@@ -29,6 +30,7 @@ from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.plan import Pool
+from targets.platform import Addon
 from targets.releases import graph_api_version
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
@@ -237,7 +239,9 @@ def _start(stack: Stack, report: Report, state: Path) -> Kubectl:
         "v1alpha1" if graph_api_version(stack.settings.plan().version).endswith("v1alpha1") else "v1beta1"
     )
     _refuse_mixed_versions(stack, version, state)
-    cluster.start(report, state, version)
+    settings = stack.settings
+    platform = Platform(version=settings.platform_version(), grove=settings.platform.grove is not Addon.NONE)
+    cluster.start(report, state, version, platform)
     return partial(_kubectl, state)
 
 

@@ -15,6 +15,7 @@ WHOLE = ("target", "graph", "graphs", "benchmark")
 PARTS = {
     "cache": ("size", "retain", "localCopy"),
     "huggingFace": ("token",),
+    "platform": ("version", "grove"),
     "pool": ("instanceType", "nodes"),
     "pools": ("name", "instanceType", "nodes"),
 }
@@ -40,9 +41,8 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     for name, keys in PARTS.items():
         if name in values:
             said = json.loads(values[name])
-            sections[name] = (
-                [_part(each, keys) for each in said] if isinstance(said, list) else _part(said, keys)
-            )
+            parts = [_part(each, keys) for each in said] if isinstance(said, list) else _part(said, keys)
+            sections[name] = sections.get(name, {}) | parts if isinstance(parts, dict) else parts
     config = {key: _as_simulated(values[key]) for key in WHOLE if key in values}
     config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})

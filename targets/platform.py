@@ -135,6 +135,6 @@ def _multinode(platform: Platform, plan: GraphPlan) -> Iterator[str]:
         if planned.nodes > 1:
             yield (
                 f"graph.{planned.role}.nodes: {planned.nodes} nodes for one worker need a multi-node scheduler; "
-                "without one the operator refuses the graph; set platform.grove to bundled or external, or "
+                "without one the operator starts no pod of the graph; set platform.grove to bundled or external, or "
                 "platform.leaderWorkerSet to true if that is on the cluster"
             )

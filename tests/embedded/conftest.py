@@ -14,6 +14,9 @@ import pytest
 from embedded import cluster as embedded_cluster
 from embedded import crds
 from embedded.processes import locked
+from targets.releases import LATEST_PATCH, Version
+
+NEWEST = max(map(Version.parse, LATEST_PATCH.values()))
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,7 @@ def pod_spec(cluster: Cluster) -> dict[str, Any]:
 
 def serve_graphs(cluster: Cluster, version: crds.Version, pod_spec: dict[str, Any], group: str) -> None:
     """Serve one version of the DynamoGraphDeployment in an API group of a test's own."""
-    definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec))
+    definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec, NEWEST))
     definition["spec"]["group"] = group
     definition["metadata"]["name"] = f"dynamographdeployments.{group}"
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))

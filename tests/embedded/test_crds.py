@@ -8,7 +8,8 @@ import pytest
 
 from embedded import crds
 from embedded.cluster import ClusterError
-from tests.embedded.conftest import Cluster, serve_graphs
+from targets.releases import Version
+from tests.embedded.conftest import NEWEST, Cluster, serve_graphs
 from tests.embedded.example_graphs import Graph, alpha, beta, changed
 
 SCHEMAS = {
@@ -86,7 +87,7 @@ def test_every_object_is_closed(pod_spec: dict[str, Any]) -> None:
                 yield from leaves(child)
 
     for version in get_args(crds.Version):
-        definition = crds.dynamo_graph_deployment(version, pod_spec)
+        definition = crds.dynamo_graph_deployment(version, pod_spec, NEWEST)
         (served,) = definition["spec"]["versions"]
         found = list(leaves(served["schema"]["openAPIV3Schema"]))
         assert len(found) > 1000
@@ -138,3 +139,27 @@ def test_refused(
     with pytest.raises(ClusterError) as refusal:
         create(cluster, groups, changed(graph, path, value))
     assert words in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("release", "fields"),
+    [
+        ((1, 2, 1), set()),
+        ((1, 3, 1), {"minAvailable"}),
+        ((1, 4, 2), {"minAvailable", "runtimeVersionOverride"}),
+    ],
+)
+def test_a_component_has_the_fields_of_its_release(
+    pod_spec: dict[str, Any], release: tuple[int, int, int], fields: set[str]
+) -> None:
+    """Server-side apply fails on a field that the operator's release does not declare."""
+    for version in get_args(crds.Version):
+        definition = crds.dynamo_graph_deployment(version, pod_spec, Version(*release))
+        (served,) = definition["spec"]["versions"]
+        spec = served["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        found = (
+            spec["services"]["additionalProperties"] if version == "v1alpha1" else spec["components"]["items"]
+        )
+        assert found["properties"].keys() & {"minAvailable", "runtimeVersionOverride"} == fields
+        assert ("x-kubernetes-validations" in found) == ("minAvailable" in fields)
+        assert ("priorityClassName" in spec) == ("minAvailable" in fields)

@@ -17,14 +17,25 @@ from embedded import cluster as embedded_cluster
 from embedded import processes
 from embedded.cluster import ClusterError
 from embedded.crds import Version
+from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE
+from embedded.operator.platform import Platform
+from targets import releases
 from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
 from tests.waiting import eventually
 
 NAME = "gpt-oss-disagg"
-DECODE = f"{NAME}-0-trtllmdecodeworker-0"
+DECODE = "TrtllmDecodeWorker"
+COMPONENT = "nvidia.com/dynamo-component"
+WORKERS = ("TrtllmPrefillWorker", "TrtllmDecodeWorker")
 DECODE_GPUS = {
     "v1alpha1": "spec/services/TrtllmDecodeWorker/resources/limits/gpu",
     "v1beta1": "spec/components/2/podTemplate/spec/containers/0/resources/limits/nvidia.com~1gpu",
+}
+
+
+WORKER_METADATA = {
+    "v1alpha1": [f"spec/services/{worker}/extraPodMetadata" for worker in WORKERS],
+    "v1beta1": [f"spec/components/{index}/podTemplate/metadata" for index in (1, 2)],
 }
 
 
@@ -35,13 +46,14 @@ def claim(name: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Served:
-    """A running cluster that serves graphs in one version."""
+    """A running cluster that serves graphs in one version, as one platform."""
 
     state: Path
     version: Version
+    platform: Platform
 
     def start(self, version: Version | None = None) -> None:
-        embedded_cluster.start(print, self.state, graph_version=version or self.version)
+        embedded_cluster.start(print, self.state, version or self.version, self.platform)
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
         return embedded_cluster.kubectl(*arguments, stdin=stdin, state=self.state)
@@ -57,7 +69,27 @@ class Served:
         return {one["metadata"]["name"]: one for one in self.get(kind)["items"]}
 
     def await_ready(self, name: str = NAME) -> None:
-        self.kubectl("wait", "--for=condition=Ready", f"dgd/{name}", "--timeout=90s")
+        """Until the graph as it is now is ready: a condition may be of what it was before."""
+
+        def ready() -> bool:
+            graph, condition = self.get("dgd", name), self.condition(name)
+            generation = graph["metadata"]["generation"]
+            return (condition.get("status"), condition.get("observedGeneration")) == ("True", generation)
+
+        eventually(ready)
+
+    def pods(self, component: str | None = None) -> dict[str, str]:
+        """Names and uids of a component's pods, or of all, that stay."""
+        return {
+            name: pod["metadata"]["uid"]
+            for name, pod in self.items("pods").items()
+            if component in (None, pod["metadata"]["labels"][COMPONENT])
+            and "deletionTimestamp" not in pod["metadata"]
+        }
+
+    def pod(self, component: str) -> str:
+        (name,) = self.pods(component)
+        return name
 
     def condition(self, name: str = NAME) -> dict[str, Any]:
         conditions = self.get("dgd", name).get("status", {}).get("conditions", [{}])
@@ -79,9 +111,16 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     embedded_cluster.stop(print, folder)
 
 
-@pytest.fixture(scope="module", params=["v1alpha1", "v1beta1"])
+SERVED: dict[str, tuple[Version, Platform]] = {
+    "v1alpha1": ("v1alpha1", Platform(version=releases.Version(1, 2, 1))),
+    "v1beta1": ("v1beta1", Platform(version=releases.Version(1, 4, 2))),
+    "grove": ("v1beta1", Platform(version=releases.Version(1, 4, 2), grove=True)),
+}
+
+
+@pytest.fixture(scope="module", params=SERVED)
 def running(state: Path, request: pytest.FixtureRequest) -> Served:
-    one = Served(state, request.param)
+    one = Served(state, *SERVED[request.param])
     one.start()
     one.apply(claim("model-cache"))
     return one
@@ -89,6 +128,8 @@ def running(state: Path, request: pytest.FixtureRequest) -> Served:
 
 one_version = pytest.mark.parametrize("running", ["v1alpha1"], indirect=True)
 """For what does not depend on the version."""
+without_grove = pytest.mark.parametrize("running", ["v1alpha1", "v1beta1"], indirect=True)
+with_grove = pytest.mark.parametrize("running", ["grove"], indirect=True)
 
 
 @pytest.fixture
@@ -104,12 +145,10 @@ def test_the_published_graph_becomes_ready(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
     assert served.get("dgd", NAME)["status"]["state"] == "successful"
-    nodes = {name: pod["spec"]["nodeName"] for name, pod in served.items("pods").items()}
-    assert nodes == {
-        f"{NAME}-0-frontend-0": "cpu-0",
-        f"{NAME}-0-trtllmprefillworker-0": "b200-0",
-        DECODE: "b200-0",
+    nodes = {
+        pod["metadata"]["labels"][COMPONENT]: pod["spec"]["nodeName"] for pod in served.items("pods").values()
     }
+    assert nodes == {"Frontend": "cpu-0", "TrtllmPrefillWorker": "b200-0", DECODE: "b200-0"}
     limits = [
         pod["spec"]["containers"][0].get("resources", {}).get("limits", {})
         for pod in served.items("pods").values()
@@ -121,7 +160,7 @@ def test_the_published_graph_becomes_ready(served: Served) -> None:
 def test_the_frontend_service_leads_to_its_pod(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
-    address = served.get("pod", f"{NAME}-0-frontend-0")["status"]["podIP"]
+    address = served.get("pod", served.pod("Frontend"))["status"]["podIP"]
     selector = f"--selector=kubernetes.io/service-name={NAME}-frontend"
 
     def endpoints() -> list[tuple[list[str], int]]:
@@ -165,15 +204,26 @@ def test_a_second_apply_changes_nothing(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
     before = served.get("dgd", NAME)
-    pods = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
+    pods = served.pods()
     served.apply(served.graph())
     assert served.kubectl("diff", "--server-side", "--filename=-", stdin=yaml.safe_dump(served.graph())) == ""
     after = served.get("dgd", NAME)
     assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
-    assert {"annotations", "finalizers", "labels"}.isdisjoint(after["metadata"])
-    assert {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()} == pods
+    assert served.pods() == pods
 
 
+def test_the_operator_marks_a_graph_as_its_own(served: Served) -> None:
+    served.apply(served.graph())
+    served.await_ready()
+    metadata = served.get("dgd", NAME)["metadata"]
+    assert metadata["finalizers"] == ["nvidia.com/finalizer"]
+    marks = {key.removeprefix("nvidia.com/"): value for key, value in metadata["annotations"].items()}
+    assert marks["dynamo-operator-origin-version"] == str(served.platform.version)
+    assert marks["workload-provider"] == ("grove" if served.platform.grove else "component")
+    assert len(marks["current-worker-hash-v2"]) == 8
+
+
+@pytest.mark.parametrize("running", ["v1beta1"], indirect=True)
 def test_a_graph_that_breaks_a_rule_is_refused(served: Served) -> None:
     image = {
         "v1alpha1": "spec/services/Frontend/extraPodSpec/mainContainer/image",
@@ -191,6 +241,7 @@ def test_an_update_that_breaks_a_rule_is_refused(served: Served) -> None:
         served.apply(changed(served.graph(), "spec/backendFramework", "vllm"))
 
 
+@with_grove
 def test_a_graph_without_room_quotes_the_scheduler(served: Served) -> None:
     gpus: Any = "8" if served.version == "v1alpha1" else 8
     path = DECODE_GPUS[served.version]
@@ -212,13 +263,71 @@ def test_a_graph_without_room_quotes_the_scheduler(served: Served) -> None:
 
 
 @one_version
-def test_a_pod_that_the_api_server_refuses_fails_the_graph(served: Served) -> None:
+def test_a_pod_that_the_api_server_refuses_keeps_its_component_away(served: Served) -> None:
     path = DECODE_GPUS[served.version].replace("limits", "requests")
-    served.apply(changed(served.graph(), path, "2"))
-    eventually(lambda: served.get("dgd", NAME).get("status", {}).get("state") == "failed")
-    assert "must be equal to nvidia.com/gpu limit of 4" in served.condition()["message"]
+    served.apply(changed(rolled(served), path, "2"))
+
+    def said() -> list[str]:
+        return [
+            one["status"]["conditions"][0]["message"]
+            for one in served.items("dcd").values()
+            if one["metadata"]["labels"][COMPONENT] == DECODE and "status" in one
+        ]
+
+    eventually(lambda: "must be equal to nvidia.com/gpu limit of 4" in "".join(said()))
+    eventually(lambda: served.get("dgd", NAME).get("status", {}).get("state") == "pending")
+    served.apply(rolled(served))
+    served.await_ready()
+
+
+@without_grove
+def test_a_changed_worker_on_a_full_node_waits_for_ever_for_the_room_of_the_one_before(
+    served: Served,
+) -> None:
+    """maxSurge and maxUnavailable are 25 % where nothing is said: one more, and none less, of one replica."""
     served.apply(served.graph())
     served.await_ready()
+    before = served.pods()
+    other = renewed(served, served.graph())
+    served.apply(other)
+    eventually(lambda: len(served.pods()) == 5)
+    eventually(lambda: served.condition()["reason"] == "rolling_update_in_progress")
+    pods = served.items("pods")
+    nodes = {name: pod["spec"].get("nodeName") for name, pod in pods.items() if name not in before}
+    assert set(nodes.values()) == {None}
+    assert before.items() <= served.pods().items()
+    served.apply(served.graph())
+    served.await_ready()
+    assert served.pods() == before, "what is taken back is as if it had never been"
+
+
+@without_grove
+def test_with_surge_0_a_changed_worker_takes_the_room_of_the_one_before(served: Served) -> None:
+    graph = rolled(served)
+    served.apply(graph)
+    served.await_ready()
+    before = served.pods()
+    hashed = served.get("dgd", NAME)["metadata"]["annotations"]["nvidia.com/current-worker-hash-v2"]
+    served.apply(renewed(served, graph))
+    served.await_ready()
+    eventually(lambda: len(served.pods()) == 3)
+    assert before.keys() & served.pods().keys() == {served.pod("Frontend")}
+    metadata = served.get("dgd", NAME)["metadata"]
+    assert metadata["annotations"]["nvidia.com/current-worker-hash-v2"] != hashed
+    assert served.get("dgd", NAME)["status"]["rollingUpdate"]["phase"] == "Completed"
+    assert len(served.items("dcd")) == len(served.items("deployments")) == 3
+
+
+@without_grove
+def test_workers_that_span_nodes_are_admitted_and_never_come(served: Served) -> None:
+    place = {
+        "v1alpha1": "spec/services/TrtllmDecodeWorker/multinode",
+        "v1beta1": "spec/components/2/multinode",
+    }
+    served.apply(changed(served.graph(), place[served.version], {"nodeCount": 2}))
+    eventually(lambda: served.condition().get("message") == "no multinode orchestrator available")
+    assert "observedGeneration" not in served.get("dgd", NAME)["status"]
+    assert served.items("pods") == {}
 
 
 def test_a_deleted_graph_takes_everything_along(served: Served) -> None:
@@ -226,7 +335,10 @@ def test_a_deleted_graph_takes_everything_along(served: Served) -> None:
     served.await_ready()
     served.kubectl("delete", "dgd", NAME)
     mine = f"--selector=nvidia.com/dynamo-graph-deployment-name={NAME}"
-    eventually(lambda: not served.get("pods,services,serviceaccounts", mine)["items"])
+    eventually(lambda: not served.get("dcd,deployments,pods,services,serviceaccounts", mine)["items"])
+    assert "planner-serviceaccount" in served.items("serviceaccounts"), (
+        "the operator leaves it in the namespace"
+    )
     with pytest.raises(ClusterError, match="NotFound"):
         served.kubectl("delete", "dgd", NAME)
 
@@ -236,24 +348,24 @@ def test_a_deleted_graph_takes_everything_along(served: Served) -> None:
 def test_a_dead_pod_is_replaced(served: Served, end: str) -> None:
     served.apply(served.graph())
     served.await_ready()
-    before = served.get("pod", DECODE)["metadata"]["uid"]
+    before = served.pods(DECODE)
+    (name,) = before
     if end == "delete":
-        served.kubectl("delete", "pod", DECODE, "--wait=false")
+        served.kubectl("delete", "pod", name, "--wait=false")
     else:
         failed = json.dumps({"status": {"phase": "Failed"}})
-        served.kubectl("patch", "pod", DECODE, "--subresource=status", "--type=merge", f"--patch={failed}")
-    eventually(lambda: served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", before) != before)
+        served.kubectl("patch", "pod", name, "--subresource=status", "--type=merge", f"--patch={failed}")
+    eventually(lambda: set(served.pods(DECODE).values()) - set(before.values()))
     served.await_ready()
 
 
 def test_scaling(served: Served) -> None:
     path = {"v1alpha1": "spec/services/Frontend/replicas", "v1beta1": "spec/components/0/replicas"}
-    frontends = {f"{NAME}-0-frontend-{replica}" for replica in range(3)}
     served.apply(changed(served.graph(), path[served.version], 3))
-    eventually(lambda: frontends <= served.items("pods").keys())
+    eventually(lambda: len(served.pods("Frontend")) == 3)
     served.await_ready()
     served.apply(served.graph())
-    eventually(lambda: served.items("pods").keys() & frontends == {f"{NAME}-0-frontend-0"})
+    eventually(lambda: len(served.pods("Frontend")) == 1)
 
 
 def test_an_autoscaler_scales_by_the_adapter_and_nobody_else_does(served: Served) -> None:
@@ -269,7 +381,7 @@ def test_an_autoscaler_scales_by_the_adapter_and_nobody_else_does(served: Served
     assert served.get("dgdsa", adapter)["spec"]["replicas"] == 1
 
     served.kubectl("scale", f"dgdsa/{adapter}", "--replicas=2")
-    eventually(lambda: f"{DECODE[:-1]}1" in served.items("pods"))
+    eventually(lambda: len(served.pods(DECODE)) == 2)
     served.await_ready()
     status = served.get("dgdsa", adapter)["status"]
     assert status["replicas"] == 2
@@ -291,68 +403,65 @@ def test_an_autoscaler_scales_by_the_adapter_and_nobody_else_does(served: Served
     eventually(lambda: not served.items("dgdsa"))
 
 
+@with_grove
 def test_a_changed_template_renews_its_own_pods_only(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
-    before = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
-    path = {
-        "v1alpha1": "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer/args",
-        "v1beta1": "spec/components/2/podTemplate/spec/containers/0/args",
-    }
-    served.apply(changed(served.graph(), path[served.version], ["python3 -m dynamo.trtllm --more"]))
-    eventually(
-        lambda: (
-            served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", "")
-            not in ("", before[DECODE])
-        )
-    )
+    before = served.pods()
+    served.apply(renewed(served, served.graph()))
+    name = served.pod(DECODE)
+    eventually(lambda: served.pods().get(name, before[name]) != before[name])
     served.await_ready()
-    after = {name: pod["metadata"]["uid"] for name, pod in served.items("pods").items()}
-    assert {name for name in before if before[name] != after[name]} == {DECODE}
+    after = served.pods()
+    assert {each for each in before if before[each] != after[each]} == {name}
 
 
 @one_version
 def test_killed_and_started_again(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
-    before = served.get("pod", DECODE)["metadata"]["uid"]
+    before = served.pods(DECODE)
     killed = served.operator()
     killed.kill()
     killed.wait(10)
     with pytest.raises(ClusterError, match="failed calling webhook"):
         served.apply(changed(served.graph(), "metadata/name", "another"))
-    served.kubectl("delete", "pod", DECODE)
+    served.kubectl("delete", "pod", *before)
     served.start()
     served.await_ready()
-    assert served.get("pod", DECODE)["metadata"]["uid"] != before
+    assert served.pods(DECODE).items().isdisjoint(before.items())
 
 
 @one_version
 def test_outlives_the_api_server(served: Served) -> None:
     served.apply(served.graph())
     served.await_ready()
-    before = served.get("pod", DECODE)["metadata"]["uid"]
+    before = served.pods(DECODE)
     killed = processes.find(served.state, "kube-apiserver")
     assert killed
     operator = served.operator()
     killed.kill()
     killed.wait(10)
     served.start()
-    served.kubectl("delete", "pod", DECODE, "--wait=false")
-    eventually(lambda: served.items("pods").get(DECODE, {}).get("metadata", {}).get("uid", before) != before)
+    served.kubectl("delete", "pod", *before, "--wait=false")
+    eventually(lambda: set(served.pods(DECODE).values()) - set(before.values()))
     served.await_ready()
     assert served.operator() == operator
 
 
 @one_version
 @pytest.mark.parametrize("cascade", ["foreground", "background"])
-def test_a_graph_can_be_deleted_without_its_operator(served: Served, cascade: str) -> None:
+def test_a_graph_waits_for_its_operator_to_go(served: Served, cascade: str) -> None:
+    """As with the real one: a platform that goes before its graphs leaves them."""
     served.apply(served.graph())
     served.await_ready()
     killed = served.operator()
     killed.kill()
     killed.wait(10)
-    served.kubectl("delete", "dgd", NAME, f"--cascade={cascade}", "--timeout=90s")
+    served.kubectl("delete", "dgd", NAME, f"--cascade={cascade}", "--wait=false")
+    assert "deletionTimestamp" in served.get("dgd", NAME)["metadata"]
+    served.start()
+    eventually(lambda: not served.items("dgd"))
     eventually(lambda: not served.items("pods"))
 
 
@@ -410,6 +519,23 @@ def test_compute_domain_channels_are_one_a_gb200_node(served: Served) -> None:
         eventually(lambda: not served.items("resourceclaimtemplates"))
     finally:
         served.kubectl("delete", "pods", "one", "two", "three", "--ignore-not-found")
+
+
+def rolled(served: Served) -> Graph:
+    """The graph with workers that roll on a full node."""
+    graph = served.graph()
+    for place in WORKER_METADATA[served.version]:
+        graph = changed(graph, place, {"annotations": {MAX_SURGE: "0", MAX_UNAVAILABLE: "100%"}})
+    return graph
+
+
+def renewed(served: Served, graph: Graph) -> Graph:
+    """The graph with another command line of its decode worker."""
+    path = {
+        "v1alpha1": "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer/args",
+        "v1beta1": "spec/components/2/podTemplate/spec/containers/0/args",
+    }
+    return changed(graph, path[served.version], ["python3 -m dynamo.trtllm --more"])
 
 
 def nodes(served: Served) -> list[str]:

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from embedded import operator
+from embedded.operator import api
 
 Answer = tuple[int, Mapping[str, Any]]
 
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(operator, "_RETRY_SECONDS", 0)
+    monkeypatch.setattr(api, "RETRY_SECONDS", 0)
 
 
 @pytest.fixture
@@ -50,8 +50,8 @@ def ask(kubeconfig: Path, answers: Sequence[Answer]) -> tuple[Any, list[str]]:
         }
         kubeconfig.write_text(json.dumps(config))
         try:
-            async with operator.Api() as api:
-                return await api.request("POST", "/apis/nvidia.com/v1alpha1", {})
+            async with api.Api() as served:
+                return await served.request("POST", "/apis/nvidia.com/v1alpha1", {})
         finally:
             await runner.cleanup()
 
@@ -68,5 +68,5 @@ def test_what_does_not_exist_is_none(kubeconfig: Path) -> None:
 
 
 def test_a_refusal_is_the_servers_own_words(kubeconfig: Path) -> None:
-    with pytest.raises(operator.ApiError, match=r"^denied: no such role$"):
+    with pytest.raises(api.ApiError, match=r"^denied: no such role$"):
         ask(kubeconfig, [(403, {"message": "denied: no such role"})])

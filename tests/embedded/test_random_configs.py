@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 from embedded import crds
 from embedded.admission import violations
+from embedded.operator.platform import Platform
 from graphs.deployment import graph_deployment
 from stacks.settings import PROJECT, ConfigError, Settings, parse
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
+from targets.platform import Addon
 from targets.releases import LATEST_PATCH
 from tests.embedded.conftest import Cluster, serve_graphs
 
@@ -104,14 +106,12 @@ STACK = st.fixed_dictionaries(
 
 @pytest.fixture(scope="module")
 def served(cluster: Cluster, pod_spec: dict[str, Any], worker_id: str) -> Iterator[dict[str, str]]:
-    """API group by version: the operator stand-in's own, and for the version it does not serve one of this test."""
-    running = json.loads(cluster.kubectl("get", "crd", "dynamographdeployments.nvidia.com", "--output=json"))
-    groups = {version["name"]: "nvidia.com" for version in running["spec"]["versions"]}
-    for version in set(get_args(crds.Version)) - groups.keys():
-        groups[version] = f"{worker_id}.random.test"
-        serve_graphs(cluster, version, pod_spec, groups[version])
+    """API group by version, of this test: what the rules of each platform are, is asked of the rules themselves."""
+    groups = {version: f"{worker_id}.{version}.random.test" for version in get_args(crds.Version)}
+    for version, group in groups.items():
+        serve_graphs(cluster, version, pod_spec, group)
     yield groups
-    for group in set(groups.values()) - {"nvidia.com"}:
+    for group in groups.values():
         cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")
 
 
@@ -124,7 +124,8 @@ def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
     @given(STACK)
     def throw(values: dict[str, Any]) -> None:
         try:
-            plans = parse(values, set()).plans()
+            stack = parse(values, set())
+            plans = stack.plans()
         except ConfigError as refusal:
             event("refused")
             lines = str(refusal).splitlines()
@@ -132,9 +133,11 @@ def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
             assert all(NAMES_A_KEY.fullmatch(line) for line in lines), lines
             return
         event("accepted")
+        grove = stack.platform.grove is not Addon.NONE
+        platform = Platform(version=stack.platform_version(), grove=grove)
         for plan in plans:
             graph = graph_deployment(plan, "default")
-            assert violations(graph) == []
+            assert violations(graph, platform) == []
             graph["metadata"]["annotations"] = {"dynamo-gpt-oss/config": json.dumps(values)}
             accepted[json.dumps(graph, sort_keys=True)] = graph
 
@@ -146,5 +149,4 @@ def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
         moved.append(graph | {"apiVersion": f"{served[version]}/{version}"})
     assert len({graph["apiVersion"] for graph in moved}) == 2
     everything = json.dumps({"apiVersion": "v1", "kind": "List", "items": moved})
-    # The operator stand-in's webhook answers dry runs too.
     cluster.kubectl("apply", "--server-side", "--dry-run=server", "--filename=-", stdin=everything)

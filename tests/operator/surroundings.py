@@ -10,12 +10,16 @@ from pathlib import Path
 
 import kopf
 
-from embedded import operator
+from embedded.operator import drivers  # noqa: F401  # registers its handlers
+from embedded.operator.api import Api
+from embedded.operator.definitions import install_compute_domains
+
+kopf.on.login()(kopf.login_with_kubeconfig)
 
 
 async def serve() -> None:
-    async with operator.Api() as api:
-        await operator.install_compute_domains(api)
+    async with Api() as api:
+        await install_compute_domains(api)
         settings = kopf.OperatorSettings()
         settings.posting.enabled = False
         await kopf.operator(settings=settings, memo=kopf.Memo(api=api), standalone=True, clusterwide=True)

@@ -62,9 +62,9 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "several nodes without a scheduler for them": (
         {"pool": {"nodes": 2}, "graph": {"decode": {"nodes": 2}, "transport": "efa"}},
-        "graph.decode.nodes: 2 nodes for one worker need a multi-node scheduler; without one the operator refuses the "
-        "graph; set platform.grove to bundled or external, or platform.leaderWorkerSet to true if that is on the "
-        "cluster",
+        "graph.decode.nodes: 2 nodes for one worker need a multi-node scheduler; without one the operator starts no "
+        "pod of the graph; set platform.grove to bundled or external, or platform.leaderWorkerSet to true if that is "
+        "on the cluster",
     ),
     "an operator to look at and to install": (
         {"platform": {"operator": "dynamo-system/operator"}},

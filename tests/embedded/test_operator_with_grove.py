@@ -1,19 +1,26 @@
-"""Pods, Services and status that the operator stand-in makes of a graph."""
+"""Pods, Services and status that the operator stand-in makes of a graph where Grove is on the cluster."""
 
 from typing import Any
 
 import pytest
 
-from embedded import reconcile
+from embedded.operator import grove, pods
+from embedded.operator.platform import Platform
+from targets.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
+PLATFORM = Platform(version=Version(1, 2, 1), grove=True)
 NOW = "2026-01-01T00:00:00+00:00"
 DECODE = "gpt-oss-disagg-0-trtllmdecodeworker-0"
 both = pytest.mark.parametrize("graph", [stored(alpha()), stored(beta())], ids=["v1alpha1", "v1beta1"])
 
 
+def wanted_pods(graph: Graph) -> list[dict[str, Any]]:
+    return grove.wanted_pods(graph, PLATFORM)
+
+
 def pod(graph: Graph, name: str) -> dict[str, Any]:
-    return next(one for one in reconcile.pods(graph) if one["metadata"]["name"] == name)
+    return next(one for one in wanted_pods(graph) if one["metadata"]["name"] == name)
 
 
 def main(graph: Graph, name: str) -> dict[str, Any]:
@@ -28,13 +35,13 @@ def with_condition(made: dict[str, Any], kind: str, value: str, message: str = "
 
 
 def ready(graph: Graph) -> list[dict[str, Any]]:
-    scheduled = [with_condition(one, "PodScheduled", "True") for one in reconcile.pods(graph)]
+    scheduled = [with_condition(one, "PodScheduled", "True") for one in wanted_pods(graph)]
     return [with_condition(one, "Ready", "True") for one in scheduled]
 
 
 @both
 def test_one_pod_a_component_with_stable_names(graph: Graph) -> None:
-    assert [one["metadata"]["name"] for one in reconcile.pods(graph)] == [
+    assert [one["metadata"]["name"] for one in wanted_pods(graph)] == [
         "gpt-oss-disagg-0-frontend-0",
         "gpt-oss-disagg-0-trtllmprefillworker-0",
         DECODE,
@@ -94,26 +101,44 @@ def test_labels_by_which_dynamo_finds_pods() -> None:
     assert labels == {
         "nvidia.com/dynamo-graph-deployment-name": "gpt-oss-disagg",
         "nvidia.com/dynamo-component": "TrtllmDecodeWorker",
-        "nvidia.com/dynamo-component-type": "worker",
+        "nvidia.com/dynamo-component-type": "decode",
         "nvidia.com/dynamo-sub-component-type": "decode",
         "nvidia.com/dynamo-namespace": "default-gpt-oss-disagg",
+        "nvidia.com/dynamo-discovery-backend": "kubernetes",
+        "nvidia.com/dynamo-discovery-enabled": "true",
+        "nvidia.com/metrics-enabled": "true",
+        "nvidia.com/selector": "gpt-oss-disagg-trtllmdecodeworker",
         "dynamo-gpt-oss/simulated": "true",
     }
 
 
+@pytest.mark.parametrize(
+    ("release", "kind", "marked"),
+    [((1, 0), "worker", False), ((1, 4), "decode", False), ((1, 5), "decode", True)],
+)
+def test_what_a_release_says_of_a_worker(release: tuple[int, int], kind: str, marked: bool) -> None:
+    platform = Platform(version=Version(*release), grove=True)
+    (made,) = (
+        one for one in grove.wanted_pods(stored(alpha()), platform) if one["metadata"]["name"] == DECODE
+    )
+    labels = made["metadata"]["labels"]
+    assert labels["nvidia.com/dynamo-component-type"] == kind
+    assert labels["nvidia.com/dynamo-sub-component-type"] == "decode"
+    environment = {one["name"]: one.get("value") for one in made["spec"]["containers"][0]["env"]}
+    assert environment["DYN_COMPONENT"] == kind
+    assert ("nvidia.com/dynamo-worker-hash" in labels) == marked
+    assert environment.get("DYN_NAMESPACE_WORKER_SUFFIX") == labels.get("nvidia.com/dynamo-worker-hash")
+
+
 @both
 def test_services_select_their_own_pods(graph: Graph) -> None:
-    services = {
-        one["metadata"]["name"]: one["spec"]
-        for one in reconcile.companions(graph)
-        if one["kind"] == "Service"
-    }
+    services = {one["metadata"]["name"]: one["spec"] for one in grove.services(graph, PLATFORM)}
     assert {name: spec["ports"][0]["port"] for name, spec in services.items()} == {
         "gpt-oss-disagg-frontend": 8000,
         "gpt-oss-disagg-trtllmprefillworker": 9090,
         "gpt-oss-disagg-trtllmdecodeworker": 9090,
     }
-    for one in reconcile.pods(graph):
+    for one in wanted_pods(graph):
         selecting = [
             name
             for name, spec in services.items()
@@ -126,7 +151,7 @@ def test_services_select_their_own_pods(graph: Graph) -> None:
 
 @both
 def test_everything_belongs_to_the_graph(graph: Graph) -> None:
-    for one in (*reconcile.pods(graph), *reconcile.companions(graph)):
+    for one in (*wanted_pods(graph), *pods.companions(graph)):
         assert [owner["uid"] for owner in one["metadata"]["ownerReferences"]] == ["11111111-2222"]
         assert one["metadata"]["labels"]["dynamo-gpt-oss/simulated"] == "true"
 
@@ -140,7 +165,7 @@ def test_claims_are_made_on_demand_only() -> None:
         "volumeAccessMode": "ReadWriteMany",
     }
     graph = changed(stored(alpha()), "spec/pvcs", [{"name": "model-cache", "create": False}, wanted])
-    claims = [one for one in reconcile.companions(graph) if one["kind"] == "PersistentVolumeClaim"]
+    claims = [one for one in pods.companions(graph) if one["kind"] == "PersistentVolumeClaim"]
     assert [(one["metadata"]["name"], one["spec"]["storageClassName"]) for one in claims] == [
         ("cache", "fast")
     ]
@@ -149,7 +174,7 @@ def test_claims_are_made_on_demand_only() -> None:
 def test_a_multinode_replica_is_a_leader_and_workers() -> None:
     graph = changed(stored(beta()), "spec/components/2/multinode", {"nodeCount": 3})
     graph = changed(graph, "spec/components/2/name", "decode")
-    assert [one["metadata"]["name"] for one in reconcile.pods(graph)][2:] == [
+    assert [one["metadata"]["name"] for one in wanted_pods(graph)][2:] == [
         "gpt-oss-disagg-0-decode-0-decode-ldr-0",
         "gpt-oss-disagg-0-decode-0-decode-wkr-0",
         "gpt-oss-disagg-0-decode-0-decode-wkr-1",
@@ -165,8 +190,8 @@ def test_only_the_changed_component_gets_new_pods() -> None:
     before = stored(alpha())
     after = changed(before, "spec/services/TrtllmDecodeWorker/envs", [{"name": "A", "value": "1"}])
     kept = {
-        one["metadata"]["name"]: reconcile.matches(one, pod(after, one["metadata"]["name"]))
-        for one in reconcile.pods(before)
+        one["metadata"]["name"]: grove.matches(one, pod(after, one["metadata"]["name"]))
+        for one in wanted_pods(before)
     }
     assert kept == {
         "gpt-oss-disagg-0-frontend-0": True,
@@ -178,25 +203,23 @@ def test_only_the_changed_component_gets_new_pods() -> None:
 def test_a_restart_id_renews_every_pod() -> None:
     before = stored(alpha())
     after = changed(before, "spec/restart", {"id": "again"})
-    assert not any(
-        reconcile.matches(one, pod(after, one["metadata"]["name"])) for one in reconcile.pods(before)
-    )
+    assert not any(grove.matches(one, pod(after, one["metadata"]["name"])) for one in wanted_pods(before))
 
 
 @pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
 def test_an_ended_pod_no_longer_matches(phase: str) -> None:
     wanted = pod(stored(alpha()), DECODE)
-    assert not reconcile.matches({**wanted, "status": {"phase": phase}}, wanted)
+    assert not grove.matches({**wanted, "status": {"phase": phase}}, wanted)
 
 
 def test_a_pod_of_an_earlier_graph_of_the_same_name_does_not_match() -> None:
     graph = stored(alpha())
-    assert not reconcile.matches(pod(changed(graph, "metadata/uid", "0"), DECODE), pod(graph, DECODE))
+    assert not grove.matches(pod(changed(graph, "metadata/uid", "0"), DECODE), pod(graph, DECODE))
 
 
 @both
 def test_ready_when_every_pod_is(graph: Graph) -> None:
-    status = reconcile.status(graph, ready(graph), NOW)
+    status = grove.status(graph, PLATFORM, ready(graph), NOW)
     assert status["state"] == "successful"
     assert status["conditions"] == [
         {
@@ -216,7 +239,7 @@ def test_what_is_not_ready_is_named_with_the_schedulers_words() -> None:
     graph = stored(alpha())
     live = [one for one in ready(graph) if one["metadata"]["name"] != DECODE]
     live.append(with_condition(pod(graph, DECODE), "PodScheduled", "False", "0/5 nodes are available"))
-    status = reconcile.status(graph, live, NOW)
+    status = grove.status(graph, PLATFORM, live, NOW)
     assert (status["state"], status["conditions"][0]["status"]) == ("pending", "False")
     assert status["conditions"][0]["message"] == (
         "Resources not ready: gpt-oss-disagg: podclique/gpt-oss-disagg-0-trtllmdecodeworker: desired=1, ready=0 "
@@ -226,20 +249,20 @@ def test_what_is_not_ready_is_named_with_the_schedulers_words() -> None:
 
 def test_outdated_pods_are_not_ready_ones() -> None:
     graph = stored(alpha())
-    status = reconcile.status(changed(graph, "spec/restart", {"id": "again"}), ready(graph), NOW)
+    status = grove.status(changed(graph, "spec/restart", {"id": "again"}), PLATFORM, ready(graph), NOW)
     assert status["state"] == "pending"
     assert status["services"]["Frontend"]["updatedReplicas"] == 0
 
 
 def test_a_failure_is_told_as_it_is() -> None:
-    status = reconcile.status(stored(alpha()), [], NOW, 'Pod "x" is invalid')
+    status = grove.status(stored(alpha()), PLATFORM, [], NOW, 'Pod "x" is invalid')
     assert (status["state"], status["conditions"][0]["message"]) == ("failed", 'Pod "x" is invalid')
 
 
 def test_the_transition_time_moves_only_with_the_condition() -> None:
     graph = stored(alpha())
-    first = reconcile.status(graph, ready(graph), NOW)
-    again = reconcile.status(graph | {"status": first}, ready(graph), "2026-01-02T00:00:00+00:00")
-    lost = reconcile.status(graph | {"status": first}, [], "2026-01-02T00:00:00+00:00")
+    first = grove.status(graph, PLATFORM, ready(graph), NOW)
+    again = grove.status(graph | {"status": first}, PLATFORM, ready(graph), "2026-01-02T00:00:00+00:00")
+    lost = grove.status(graph | {"status": first}, PLATFORM, [], "2026-01-02T00:00:00+00:00")
     assert again == first
     assert lost["conditions"][0]["lastTransitionTime"] == "2026-01-02T00:00:00+00:00"

@@ -1,0 +1,117 @@
+"""Requests to the API server of the embedded cluster."""
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Self
+
+import aiohttp
+import kopf
+
+from embedded.crds import SIMULATED
+from embedded.operator.components import Object
+
+RETRY_SECONDS = 1.0
+_MANAGER = "dynamo-operator-stand-in"
+_CLUSTER_SCOPED = ("CustomResourceDefinition", "DeviceClass", "PersistentVolume", "ResourceSlice",
+                   "ValidatingWebhookConfiguration")  # fmt: skip
+
+
+class ApiError(Exception):
+    """A request was refused; the message says why, mostly in the API server's words."""
+
+
+class ConflictError(ApiError):
+    """Somebody else changed the object meanwhile: look at it again."""
+
+
+class Api:
+    """The few requests that the stand-in makes, as the user of $KUBECONFIG."""
+
+    def __init__(self) -> None:
+        login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
+        if login is None:
+            raise kopf.LoginError("no kubeconfig: set --kubeconfig")
+        self._session = aiohttp.ClientSession(
+            login.server,
+            headers=login.as_http_headers(),
+            connector=aiohttp.TCPConnector(ssl=login.as_ssl_context()),
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def request(
+        self, method: str, path: str, body: object = None, kind: str = "json", **more: str
+    ) -> Any:
+        """The answer's JSON, or None for what does not exist (404). more: headers. Raises ApiError.
+
+        Asks again while the server says that it is not ready to answer (429), as it does of a kind that is new.
+        """
+        headers = {"Content-Type": f"application/{kind}", **more}
+        while True:
+            async with self._session.request(method, path, json=body, headers=headers) as response:
+                if response.status == HTTPStatus.NOT_FOUND:
+                    return None
+                answer = await response.json()
+            if response.status < HTTPStatus.BAD_REQUEST:
+                return answer
+            if response.status == HTTPStatus.CONFLICT:
+                raise ConflictError(answer["message"])
+            if response.status != HTTPStatus.TOO_MANY_REQUESTS:
+                raise ApiError(answer["message"])
+            await asyncio.sleep(RETRY_SECONDS)
+
+    async def apply(self, wanted: Object, **headers: str) -> Any:
+        """Creates or updates an object by server-side apply; the stand-in's fields win."""
+        query = f"?fieldManager={_MANAGER}&force=true"
+        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml", **headers)
+
+    async def patch(self, owner: Object, part: Object) -> Any:
+        """Updates what the part says of an object, which is returned, or None if it is gone.
+
+        Not by apply, for the reason that set_status gives.
+        """
+        query = f"?fieldManager={_MANAGER}"
+        return await self.request("PATCH", path_of(owner) + query, part, "merge-patch+json")
+
+    async def set_status(self, owner: Object, status: Object) -> None:
+        """Updates an object's status.
+
+        Not by apply: managed fields are kept in the order of applies, and a status applied last would make the
+        user's own next apply, which changes nothing, change that order and so the object.
+        """
+        query = f"/status?fieldManager={_MANAGER}"
+        await self.request("PATCH", path_of(owner) + query, {"status": status}, "merge-patch+json")
+
+
+def path_of(wanted: Object) -> str:
+    """The object's path on the API server."""
+    return f"{collection_of(wanted)}/{wanted['metadata']['name']}"
+
+
+def collection_of(wanted: Object) -> str:
+    """The path of the collection that the object belongs to."""
+    version, kind = wanted["apiVersion"], wanted["kind"]
+    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{wanted['metadata']['namespace']}"
+    return f"{root}{scope}/{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+
+
+def cluster_object(kind: str, name: str, spec: Object, **metadata: Any) -> Object:
+    """An object without a namespace, labelled as simulated."""
+    version = "v1" if kind == "PersistentVolume" else "resource.k8s.io/v1"
+    return {
+        "apiVersion": version,
+        "kind": kind,
+        "metadata": {"name": name, "labels": SIMULATED, **metadata},
+        "spec": spec,
+    }
+
+
+def goes(body: Mapping[str, Any], event: str | None = None) -> bool:
+    """Whether the object is gone or being deleted."""
+    return event == "DELETED" or "deletionTimestamp" in body["metadata"]

@@ -1,0 +1,83 @@
+"""What of a real cluster else is simulated: the storage provisioner, and NVIDIA's driver of ComputeDomains."""
+
+from typing import Any
+
+import kopf
+
+from embedded.crds import SIMULATED
+from embedded.operator.api import cluster_object, goes
+from targets.hardware import GPU_PRODUCT, Gpu
+
+PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
+"""Of the StorageClass whose claims are bound here."""
+CHANNEL_CLASS, CHANNEL_DRIVER = "compute-domain-default-channel.nvidia.com", "compute-domain.nvidia.com"
+
+
+@kopf.on.event(
+    "v1", "persistentvolumeclaims", annotations={"volume.kubernetes.io/storage-provisioner": PROVISIONER}
+)
+async def claim_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
+    """Gives a pending claim its volume; the controller manager asks for one by the annotation."""
+    metadata, spec = body["metadata"], body["spec"]
+    if "volumeName" in spec or goes(body, type):
+        return
+    volume = {
+        "accessModes": spec["accessModes"],
+        "capacity": spec["resources"]["requests"],
+        "claimRef": {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
+        | {key: metadata[key] for key in ("name", "namespace", "uid")},
+        # Never mounted: simulated nodes run no containers.
+        "nfs": {"server": "127.0.0.1", "path": f"/{metadata['namespace']}/{metadata['name']}"},
+        "persistentVolumeReclaimPolicy": "Delete",
+        "storageClassName": spec["storageClassName"],
+        "volumeMode": spec["volumeMode"],
+    }
+    annotations = {"pv.kubernetes.io/provisioned-by": PROVISIONER}
+    name = f"pvc-{metadata['uid']}"
+    await memo.api.apply(cluster_object("PersistentVolume", name, volume, annotations=annotations))
+
+
+@kopf.on.event("v1", "persistentvolumes", labels=SIMULATED)
+async def volume_changed(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
+    """Removes a volume whose claim is gone."""
+    if body.get("status", {}).get("phase") == "Released" and not goes(body):
+        await memo.api.request("DELETE", f"/api/v1/persistentvolumes/{body['metadata']['name']}")
+
+
+@kopf.on.event("resource.nvidia.com", "v1beta1", "computedomains")
+async def domain_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
+    """Gives a ComputeDomain the claim template that its pods name."""
+    if goes(body, type):
+        return
+    request = {"name": "channel", "exactly": {"deviceClassName": CHANNEL_CLASS}}
+    template = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": "ResourceClaimTemplate",
+        "metadata": {
+            "name": body["spec"]["channel"]["resourceClaimTemplate"]["name"],
+            "namespace": body["metadata"]["namespace"],
+            "labels": SIMULATED,
+            "ownerReferences": [kopf.build_owner_reference(body)],
+        },
+        "spec": {"spec": {"devices": {"requests": [request]}}},
+    }
+    await memo.api.apply(template)
+    await memo.api.set_status(dict(body), {"status": "Ready"})
+
+
+@kopf.on.event("v1", "nodes", labels={"nvidia.com/gpu.product": GPU_PRODUCT[Gpu.GB200]})
+async def node_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
+    """Offers the one IMEX channel of a GB200 node; as on real ones, a second claim has to go to another node."""
+    name = body["metadata"]["name"]
+    if goes(body, type):
+        return
+    owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": body["metadata"]["uid"]}
+    channel = {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}}
+    slice_ = {
+        "driver": CHANNEL_DRIVER,
+        "nodeName": name,
+        "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+        "devices": [channel],
+    }
+    slice_name = f"{name}-{CHANNEL_DRIVER}"
+    await memo.api.apply(cluster_object("ResourceSlice", slice_name, slice_, ownerReferences=[owner]))

@@ -1,0 +1,162 @@
+"""Generations of workers and how one takes over from the other: the operator's managed rolling update. Pure.
+
+All workers of a graph are one generation, known by a hash. A change of one of them makes a second generation beside the
+first, within maxSurge and maxUnavailable of each component.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from embedded.operator import pods
+from embedded.operator.components import Component, Object, components
+from embedded.operator.platform import Platform
+from targets.releases import Version
+
+HASH, FIRST_HASH = "nvidia.com/current-worker-hash-v2", "nvidia.com/current-worker-hash"
+"""Annotations of a graph: the generation that is complete. The second one is written before 1.4 as well."""
+MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
+MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
+DEFAULT_LIMIT = "25%"
+
+_OF_SCALING = ("replicas", "minAvailable", "scalingAdapter")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Generation:
+    """One component's workers of one generation. wanted, available, ready: replicas."""
+
+    name: str
+    component: str
+    hash: str
+    created: str
+    wanted: int
+    available: int
+    ready: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollout:
+    """How many replicas each has now. new: by component. old: by name of the generation. updated: components done."""
+
+    new: Mapping[str, int]
+    old: Mapping[str, int]
+    updated: tuple[str, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether the old generations may go."""
+        return len(self.updated) == len(self.new)
+
+
+def worker_hash(graph: Object) -> str:
+    """Of all that makes a graph's workers new ones: numbers of replicas do not, nor does a restart."""
+    spec = graph["spec"]
+    shared = {
+        key: spec[key] for key in ("annotations", "labels", "envs", "env", "backendFramework") if key in spec
+    }
+    workers = {
+        component.name: {key: value for key, value in component.raw.items() if key not in _OF_SCALING}
+        for component in components(graph)
+        if component.is_worker
+    }
+    return pods.digest_of([shared, workers])[:8]
+
+
+def current_hash(graph: Object) -> str | None:
+    """The generation that is complete, None for a graph that is new."""
+    said = graph["metadata"].get("annotations", {})
+    found: str | None = said.get(HASH)
+    return found
+
+
+def generations(deployments: Iterable[Object]) -> list[Generation]:
+    """Of the graph's Deployments those of workers."""
+    return [
+        Generation(
+            name=one["metadata"]["name"],
+            component=one["metadata"]["labels"][pods.COMPONENT],
+            hash=one["metadata"]["labels"][pods.WORKER_HASH],
+            created=one["metadata"]["creationTimestamp"],
+            wanted=one["spec"]["replicas"],
+            available=one.get("status", {}).get("availableReplicas", 0),
+            ready=one.get("status", {}).get("readyReplicas", 0),
+        )
+        for one in deployments
+        if pods.WORKER_HASH in one["metadata"]["labels"]
+    ]
+
+
+def rollout(graph: Object, platform: Platform, found: Sequence[Generation]) -> Rollout:
+    """The next step to the generation that the graph asks for, from those that are there."""
+    wanted = worker_hash(graph)
+    new: dict[str, int] = {}
+    old: dict[str, int] = {}
+    updated = []
+    for component in components(graph):
+        if not component.is_worker:
+            continue
+        before = [one for one in found if one.component == component.name and one.hash != wanted]
+        after = next((one for one in found if one.component == component.name and one.hash == wanted), None)
+        surge, unavailable = limits(_heeded(graph, component, platform), component.replicas)
+        new[component.name], left = _targets(component.replicas, surge, unavailable, before, after)
+        old |= _shared_out(before, left)
+        if after and after.ready >= component.replicas and not any(one.ready for one in before):
+            updated.append(component.name)
+    return Rollout(new=new, old=old, updated=tuple(sorted(updated)))
+
+
+def _heeded(graph: Object, component: Component, platform: Platform) -> Mapping[str, str]:
+    if platform.reads_component_annotations:
+        return pods.annotations(graph, component)
+    raw = component.raw
+    metadata = raw.get("extraPodMetadata") or raw.get("podTemplate", {}).get("metadata", {})
+    said: Mapping[str, str] = metadata.get("annotations", {})
+    return said
+
+
+def limits(annotations: Mapping[str, str], replicas: int) -> tuple[int, int]:
+    """maxSurge and maxUnavailable in replicas, from the annotations of a pod template; at least one is not 0."""
+    surge = math.ceil(_share(annotations.get(MAX_SURGE) or DEFAULT_LIMIT, replicas))
+    unavailable = math.floor(_share(annotations.get(MAX_UNAVAILABLE) or DEFAULT_LIMIT, replicas))
+    return (surge, unavailable) if surge or unavailable else (1, 0)
+
+
+def _share(said: str, replicas: int) -> float:
+    """A number, or so many per cent of the replicas; what is neither is 0, as the operator takes it."""
+    if said.isdigit():
+        return int(said)
+    percent = said.removesuffix("%")
+    return replicas * int(percent) / 100 if percent != said and percent.isdigit() else 0
+
+
+def _targets(
+    replicas: int, surge: int, unavailable: int, before: Sequence[Generation], after: Generation | None
+) -> tuple[int, int]:
+    """Replicas of the new generation, and of all old ones together."""
+    old_wanted = sum(one.wanted for one in before)
+    old_available = sum(one.available for one in before)
+    new_wanted, new_available = (after.wanted, after.available) if after else (0, 0)
+    least = replicas - unavailable
+    may_go = max(0, old_wanted + new_wanted - least - max(0, new_wanted - new_available))
+    unhealthy = max(0, old_wanted - old_available)
+    surplus = max(0, old_available + new_available - least)
+    room = max(0, replicas + surge - old_wanted - new_wanted)
+    return min(replicas, new_wanted + room), max(0, old_wanted - min(may_go, unhealthy + surplus))
+
+
+def _shared_out(before: Sequence[Generation], total: int) -> dict[str, int]:
+    """The old replicas over their generations: what serves stays first, and of that the oldest goes first."""
+    oldest = sorted(before, key=lambda one: (one.created, one.name))
+    kept = {one.name: min(one.wanted, one.available) for one in oldest}
+    for one in oldest:
+        kept[one.name] -= min(kept[one.name], max(0, sum(kept.values()) - total))
+    for one in reversed(oldest):
+        kept[one.name] += min(one.wanted - kept[one.name], max(0, total - sum(kept.values())))
+    return kept
+
+
+def hashes(graph: Object, platform: Platform) -> dict[str, str]:
+    """The annotations by which the graph's present workers are the complete generation."""
+    mark = worker_hash(graph)
+    return {HASH: mark} if platform.version >= Version(1, 4) else {HASH: mark, FIRST_HASH: mark}

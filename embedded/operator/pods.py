@@ -1,0 +1,289 @@
+"""What the operator makes of a component whatever then runs it: pod templates, Services, accounts, claims. Pure.
+
+Names, labels, environment and ports are those that Dynamo's operator gives with Kubernetes discovery.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from embedded.crds import ADAPTER_KIND, SIMULATED
+from embedded.operator.components import Component, Object, components, merged
+from embedded.operator.platform import Platform
+
+GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+COMPONENT = "nvidia.com/dynamo-component"
+NAMESPACE = "nvidia.com/dynamo-namespace"
+TYPE, SUBTYPE = "nvidia.com/dynamo-component-type", "nvidia.com/dynamo-sub-component-type"
+SELECTOR = "nvidia.com/selector"
+WORKER_HASH = "nvidia.com/dynamo-worker-hash"
+DISCOVERY = {
+    "nvidia.com/dynamo-discovery-backend": "kubernetes",
+    "nvidia.com/dynamo-discovery-enabled": "true",
+}
+DIGEST = "dynamo-gpt-oss/digest"
+"""Annotation of the stand-in's own: of what an object was made, by which one that is out of date is known."""
+
+_RELEASE = "app.kubernetes.io/version"
+PLANNER_ACCOUNT = "planner-serviceaccount"
+_PLANNER_ROLE = "dynamo-platform-dynamo-operator-planner"
+_ROLES = ("prefill", "decode")
+_GROUP_OF_USERS = 1000
+_PORTS = {
+    "frontend": {"http": 8000},
+    "planner": {"metrics": 9085, "system": 9090},
+    "worker": {"system": 9090, "nixl": 19090},
+}
+_ENVIRONMENT = {
+    "frontend": {"DYNAMO_PORT": "8000", "DYN_HTTP_PORT": "8000"},
+    "planner": {"PLANNER_PROMETHEUS_PORT": "9085", "DYN_SYSTEM_PORT": "9090"},
+    "worker": {
+        "DYN_SYSTEM_ENABLED": "true",
+        "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
+        "DYN_SYSTEM_PORT": "9090",
+        "DYN_HEALTH_CHECK_ENABLED": "false",
+        "NIXL_TELEMETRY_ENABLE": "n",
+        "NIXL_TELEMETRY_EXPORTER": "prometheus",
+        "NIXL_TELEMETRY_PROMETHEUS_PORT": "19090",
+        "DYN_FORWARDPASS_METRIC_PORT": "20380",
+    },
+}
+_COMMAND = {"command": ["/bin/sh", "-c"]}
+_FRONTEND_COMMAND = {"command": ["python3"], "args": ["-m", "dynamo.frontend"]}
+_REFERENCES = {
+    "POD_NAME": "metadata.name",
+    "POD_NAMESPACE": "metadata.namespace",
+    "POD_UID": "metadata.uid",
+}
+
+
+def child(
+    owner: Object, kind: str, name: str, labels: Mapping[str, str] | None = None, **parts: Any
+) -> Object:
+    """An object that goes with its owner, the graph or what was made of it; parts: `annotations`, `spec` and more.
+
+    It has a digest of all that it was made of.
+    """
+    metadata = owner["metadata"]
+    reference = {
+        **{key: owner[key] for key in ("apiVersion", "kind")},
+        **{key: metadata[key] for key in ("name", "uid")},
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+    graph = metadata.get("labels", {}).get(GRAPH) or metadata["name"]
+    said = {**parts.pop("annotations", {})}
+    digest = digest_of([labels, said, parts, reference])
+    return {
+        "apiVersion": parts.pop("apiVersion", "v1"),
+        "kind": kind,
+        "metadata": {
+            "name": name,
+            "namespace": metadata["namespace"],
+            "labels": {**(labels or {}), GRAPH: graph, **SIMULATED},
+            "annotations": {**said, DIGEST: digest},
+            "ownerReferences": [reference],
+        },
+        **parts,
+    }
+
+
+def digest_of(content: object) -> str:
+    """Ten hexadecimal digits."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
+
+
+def dynamo_namespace(graph: Object, component: Component) -> str:
+    """The Dynamo namespace in which the component's pods register."""
+    metadata = graph["metadata"]
+    return (
+        "dynamo"
+        if component.raw.get("globalDynamoNamespace")
+        else f"{metadata['namespace']}-{metadata['name']}"
+    )
+
+
+def pod_type(component: Component, platform: Platform) -> str:
+    """The component type of its pods, which a v1alpha1 worker's sub-type names more precisely."""
+    precise = platform.names_roles and component.type == "worker" and component.subtype in _ROLES
+    return component.subtype if precise else component.type
+
+
+def component_labels(graph: Object, component: Component, platform: Platform) -> dict[str, str]:
+    """The user's labels and those that say which graph's component it is; without the type."""
+    kind = pod_type(component, platform)
+    subtype = kind if platform.names_roles and kind in _ROLES else component.subtype
+    return {
+        **graph["spec"].get("labels", {}),
+        **component.pod["metadata"]["labels"],
+        GRAPH: graph["metadata"]["name"],
+        COMPONENT: component.name,
+        NAMESPACE: dynamo_namespace(graph, component),
+        **({SUBTYPE: subtype} if subtype else {}),
+    }
+
+
+def annotations(graph: Object, component: Component) -> dict[str, str]:
+    """Of the component's pods, from the graph's spec and its own."""
+    return {**graph["spec"].get("annotations", {}), **component.pod["metadata"]["annotations"]}
+
+
+def template(
+    graph: Object, component: Component, platform: Platform, selector: str, worker_hash: str | None
+) -> Object:
+    """The component's pod template. selector: the name of what runs it. worker_hash: its generation, if it has one."""
+    spec, given = graph["spec"], component.pod["spec"]
+    restart = {"nvidia.com/restartAt": spec["restart"]["id"]} if "restart" in spec else {}
+    labels = {
+        **component_labels(graph, component, platform),
+        TYPE: pod_type(component, platform),
+        SELECTOR: selector,
+        "nvidia.com/metrics-enabled": "true",
+        **({WORKER_HASH: worker_hash} if worker_hash else {}),
+        **DISCOVERY,
+        **SIMULATED,
+        **_own_labels(graph),
+    }
+    account = PLANNER_ACCOUNT if component.type == "planner" else account_name(graph)
+    main = _main(graph, component, platform, worker_hash)
+    return {
+        "metadata": {"labels": labels, "annotations": {**annotations(graph, component), **restart}},
+        "spec": {
+            "serviceAccountName": account,
+            "terminationGracePeriodSeconds": 60,
+            "securityContext": {"fsGroup": _GROUP_OF_USERS},
+            **({"priorityClassName": spec["priorityClassName"]} if "priorityClassName" in spec else {}),
+            **given,
+            "containers": [main if one["name"] == "main" else one for one in given["containers"]],
+        },
+    }
+
+
+def _own_labels(graph: Object) -> dict[str, str]:
+    """The label with the graph's release, which the operator does not pass on: the data plane asks pods for it."""
+    said = graph["metadata"].get("labels", {})
+    return {_RELEASE: said[_RELEASE]} if _RELEASE in said else {}
+
+
+def _main(graph: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:
+    """The container `main` on what the operator gives it; its probes are left out, nobody would ask."""
+    kind, namespace = pod_type(component, platform), dynamo_namespace(graph, component)
+    defaults = "worker" if component.is_worker else kind
+    values = {
+        "DYN_NAMESPACE": namespace,
+        "DYN_COMPONENT": kind,
+        "DYN_PARENT_DGD_K8S_NAME": graph["metadata"]["name"],
+        "DYN_PARENT_DGD_K8S_NAMESPACE": graph["metadata"]["namespace"],
+        "DYN_DISCOVERY_BACKEND": "kubernetes",
+        **_ENVIRONMENT.get(defaults, {}),
+        **({"DYN_NAMESPACE_PREFIX": namespace} if kind == "frontend" else {}),
+        **({"DYN_NAMESPACE_WORKER_SUFFIX": worker_hash} if worker_hash else {}),
+    }
+    env = [{"name": key, "value": value} for key, value in values.items()]
+    env += [
+        {"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in _REFERENCES.items()
+    ]
+    said = graph["spec"].get("envs", graph["spec"].get("env", ()))
+    ports = _PORTS.get(defaults, {})
+    return {
+        **(_FRONTEND_COMMAND if kind == "frontend" else _COMMAND),
+        "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()],
+        **component.main,
+        "env": merged(merged(env, said), component.main.get("env", ())),
+    }
+
+
+def service_spec(graph: Object, component: Component, platform: Platform) -> Object:
+    """Of the component's Service: port 8000 `http` for frontends, 9090 `system` for others."""
+    port, number = ("http", 8000) if component.type == "frontend" else ("system", 9090)
+    return {
+        "selector": {
+            TYPE: pod_type(component, platform),
+            NAMESPACE: dynamo_namespace(graph, component),
+            COMPONENT: component.name,
+        },
+        "ports": [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}],
+    }
+
+
+def account_name(graph: Object) -> str:
+    """The ServiceAccount of a graph's pods, which may look for each other."""
+    return f"{graph['metadata']['name']}-k8s-service-discovery"
+
+
+def companions(graph: Object) -> list[Object]:
+    """What the graph has whatever runs it: a ServiceAccount and the claims it wants created."""
+    claims = [
+        child(
+            graph,
+            "PersistentVolumeClaim",
+            claim["name"],
+            spec={
+                "accessModes": [claim["volumeAccessMode"]],
+                "storageClassName": claim["storageClass"],
+                "resources": {"requests": {"storage": claim["size"]}},
+            },
+        )
+        for claim in graph["spec"].get("pvcs", ())
+        if claim.get("create")
+    ]
+    return [child(graph, "ServiceAccount", account_name(graph)), *claims]
+
+
+def planner_access(namespace: str) -> list[Object]:
+    """What the operator makes in every namespace with a graph, Planner or not, and leaves there."""
+    metadata = {
+        "namespace": namespace,
+        "labels": {
+            "app.kubernetes.io/managed-by": "dynamo-operator",
+            "app.kubernetes.io/component": "rbac",
+            "app.kubernetes.io/name": PLANNER_ACCOUNT,
+            **SIMULATED,
+        },
+    }
+    group = "rbac.authorization.k8s.io"
+    subject = {"kind": "ServiceAccount", "name": PLANNER_ACCOUNT, "namespace": namespace}
+    return [
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": PLANNER_ACCOUNT, **metadata}},
+        {
+            "apiVersion": f"{group}/v1",
+            "kind": "RoleBinding",
+            "metadata": {"name": f"{PLANNER_ACCOUNT}-binding", **metadata},
+            "subjects": [subject],
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _PLANNER_ROLE},
+        },
+    ]
+
+
+def adapters(graph: Object) -> dict[str, Object]:
+    """The scaling adapters that the graph asks for, by component, as they are made: with the graph's own replicas."""
+    name = graph["metadata"]["name"]
+    return {
+        component.name: child(
+            graph,
+            ADAPTER_KIND,
+            f"{name}-{component.name.lower()}",
+            apiVersion="nvidia.com/v1alpha1",
+            spec={"dgdRef": {"name": name, "serviceName": component.name}, "replicas": component.replicas},
+        )
+        for component in components(graph)
+        if component.scaled
+    }
+
+
+def scaled(graph: Object, replicas: Mapping[str, int]) -> Object:
+    """The part of the graph that says how many replicas components have."""
+    metadata = {key: graph["metadata"][key] for key in ("name", "namespace")}
+    if "services" in graph["spec"]:
+        spec: Object = {"services": {name: {"replicas": count} for name, count in replicas.items()}}
+    else:
+        spec = {"components": [{"name": name, "replicas": count} for name, count in replicas.items()]}
+    return {"apiVersion": graph["apiVersion"], "kind": graph["kind"], "metadata": metadata, "spec": spec}
+
+
+def adapter_status(graph: Object, component: str) -> Object:
+    """What a scaling adapter reports: the graph's replicas and how its pods, of all generations, are found."""
+    found = next(one for one in components(graph) if one.name == component)
+    selector = f"{COMPONENT}={component},{GRAPH}={graph['metadata']['name']}"
+    return {"replicas": found.replicas, "selector": selector}
