@@ -7,11 +7,13 @@ import pytest
 
 from graphs.scripts import verification as package
 from graphs.scripts.verification import __main__ as script
+from graphs.scripts.verification.expectation import SLOW_TRANSPORTS
 from graphs.verification import GRAPH_ANNOTATION, expectation, job, script_config_map
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs, RoleKnobs
 from targets.plan import GraphPlan, Pool, resolve
+from targets.transport import KV_PATHS
 
 
 def plan(target: str, instance: str, knobs: GraphKnobs | None = None) -> GraphPlan:
@@ -70,6 +72,10 @@ def test_the_script_takes_what_the_job_says(
     assert (expected.version, expected.router_mode) == (str(graph.version), graph.router_mode)
     assert (expected.engine, expected.transport, expected.kv_counter) == (engine, transport, kv_counter)
     assert given.worker_port == [9090, 19090]
+
+
+def test_the_script_warns_of_the_transports_that_are_slow() -> None:
+    assert set(SLOW_TRANSPORTS) == {str(path.transport) for path in KV_PATHS.values() if path.slow}
 
 
 def test_simulated_engines_hand_nothing_over() -> None:

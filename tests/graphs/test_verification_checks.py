@@ -316,7 +316,10 @@ def test_the_frontends_own_word_on_its_release(canned: str) -> None:
     }
 
 
-COUNTED = 'dynamo_component_requests_total{{dynamo_component="prefill",dynamo_endpoint="generate"}} {}\n'
+COUNTED = """\
+dynamo_component_requests_total{{dynamo_component="prefill",dynamo_endpoint="generate"}} {}
+dynamo_component_requests_total{{dynamo_component="backend",dynamo_endpoint="generate"}} {}
+"""
 
 
 @pytest.mark.parametrize(
@@ -331,7 +334,8 @@ def test_disaggregation_by_what_prefill_workers_count(
 ) -> None:
     """Of releases that name no workers in their answers."""
     Canned.answers["/health"] = [(200, listed("prefill", "backend", host="127.0.0.1"))]
-    Canned.answers["/metrics"] = [(200, COUNTED.format(count)) for count in counts]
+    # Decode's requests are beside them where all workers are in one pod.
+    Canned.answers["/metrics"] = [(200, COUNTED.format(count, 7 + at)) for at, count in enumerate(counts)]
     Canned.answers[CHAT] = [(200, chatted("stop", content="It."))]
     result = tried("disaggregated", canned, of("1.2.1"), (int(canned.rpartition(":")[2]),))
     assert (result.outcome, result.detail) == (outcome, detail)

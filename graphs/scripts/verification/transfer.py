@@ -9,6 +9,8 @@ from .expectation import MOCKER, SLOW_TRANSPORTS, untold
 from .results import Failure, Skipped, Warned
 
 _REQUESTS = "dynamo_component_requests_total"
+_OF_PREFILL = r'[^}]*dynamo_component="[^"]*prefill'
+"""Labels of what a prefill worker counts: where workers share a pod, its metrics are those of all of them."""
 _SECONDS_TO_COUNT = 5.0
 """A worker counts a request once it has let go of it."""
 
@@ -30,12 +32,12 @@ def _by_counters(talk: Conversation, reason: str) -> str:
     if untold("worker metrics", talk.expected):
         raise Skipped(reason)
     prefill = [worker for worker in talk.workers() if "prefill" in worker.component]
-    before = _counted(talk, prefill, _REQUESTS)
+    before = _counted(talk, prefill, _REQUESTS, _OF_PREFILL)
     if before is None:
         raise Skipped(f"{reason}, and its workers' metrics cannot be read from here")
     talk.chat(QUESTION)
     deadline = time.monotonic() + _SECONDS_TO_COUNT
-    while (after := _counted(talk, prefill, _REQUESTS) or 0) <= before:
+    while (after := _counted(talk, prefill, _REQUESTS, _OF_PREFILL) or 0) <= before:
         if time.monotonic() > deadline:
             raise Failure("not disaggregated", f"prefill workers counted {before:.0f} requests, and no other")
         time.sleep(0.2)
@@ -72,10 +74,11 @@ def _moved(talk: Conversation) -> str:
     return f"{counter} says {moved:.0f} bytes"
 
 
-def _counted(talk: Conversation, workers: Iterable[Worker], counter: str) -> float | None:
-    """A counter's sum over the workers that can be reached, None where none can."""
-    name = counter.removesuffix("_total")
-    series = re.compile(rf"^{re.escape(name)}(?:_total)?(?:\{{.*\}})? (\S+)", re.MULTILINE)
+def _counted(talk: Conversation, workers: Iterable[Worker], counter: str, labels: str = "") -> float | None:
+    """A counter's sum over the workers that can be reached, None where none can. labels: a pattern of its labels."""
+    name = re.escape(counter.removesuffix("_total"))
+    braces = rf"\{{{labels}.*\}}" if labels else r"(?:\{.*\})?"
+    series = re.compile(rf"^{name}(?:_total)?{braces} (\S+)", re.MULTILINE)
     hosts = sorted({worker.host for worker in workers if worker.host})
     texts = [talk.metrics(f"http://{host}:{port}/metrics") for host in hosts for port in talk.worker_ports]
     reached = [text for text in texts if text is not None]
