@@ -50,8 +50,8 @@ DIFFERENCES = (
         ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0; its buffers "
         "in host memory unless over EFA",
         reason="From 1.0 on `--is-prefill-worker` is refused without a connector, and from 1.4 altogether; decode "
-        "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says. NVLink does not "
-        "reach from pod to pod.",
+        "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says but the parsers, which "
+        "that release does not have. NVLink does not reach from pod to pod.",
     ),
     Difference(
         items=("--kv-transfer-config",),

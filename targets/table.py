@@ -44,6 +44,8 @@ _AGENTIC_NOTES = f"""\
 
 - Their sources measured aggregated serving faster than disaggregated on their trace: measure before choosing.
 - The draft model {DRAFT_MODEL_ID} is downloaded too. No source pins a commit of it; `graph.draftRevision` does.
+  Nothing here knows whether its repository is gated: open its page once with the account of `huggingFace.token`.
+  Where it is and no token was given, the download Job fails and names it.
 - JSON mode and JSON schemas are unreliable with speculative decoding: use tool calls, or check what comes back.
 - Their benchmark replays a trace that lies with another recipe; the shape here has its median lengths.
 """
@@ -58,6 +60,21 @@ _DIFFERENCES = """\
 
 What a graph says otherwise than its source, on purpose. Everything else is held against the sources by a test, value
 by value.
+"""
+_BESIDE_GRAPHS = """\
+## What is beside the graphs and differs
+
+- The vLLM and SGLang guides name no benchmark: the shape shown with their targets is the TensorRT-LLM guide's.
+- The recipe of `trtllm-disagg-8k` counts 256 requests for each of 6 GPUs, while its graph has 5. Its number is the
+  default; `benchmark.perGpu: true` takes the published load per GPU times the GPUs that the graph has.
+- The engine file's `cache_transceiver_config.backend` follows the transport (NIXL between nodes); the tables of the
+  targets show the published value.
+- The TensorRT-LLM guide mounts its checkout at `/workspace` and reads engine files there. Here they are a ConfigMap and
+  nothing is mounted there; `--override-engine-args` stays free for `extraArgs`.
+- `make verify` words its requests itself; the guides' own work against the endpoint that `make up` prints.
+- The recipes' benchmark Jobs are called `gpt-oss-120b-bench` and `gpt-oss-120b-disagg-bench`, and their download has an
+  hour; names and times here are of our own.
+- Images that a stack builds are in its own registry, under the project's, the stack's and the graph's name.
 """
 _FIELD_TITLES = {
     "replicas": "replicas",
@@ -84,6 +101,7 @@ def document() -> str:
         _RELEASES + "\n" + _release_costs(),
         _KNOBS + "\n" + _knob_tables(),
         _DIFFERENCES + "\n" + _differences(),
+        _BESIDE_GRAPHS,
     ]
     return "\n".join(part.rstrip("\n") + "\n" for part in parts)
 

@@ -41,8 +41,9 @@ VARIABLES: dict[Engine, dict[str, Known]] = {
     },
     # sglang/srt in the wheels of SGLang 0.5.0rc2, 0.5.9, 0.5.11, 0.5.14, 0.5.16 and 0.5.21.
     Engine.SGLANG: {"SGLANG_DISAGGREGATION_NIXL_BACKEND": Known(since=Version(1, 0))},
-    # The recipes; TensorRT-LLM's wheels (gigabytes) were not looked into, release by release.
+    # The recipes, and Dynamo's guides to EFA; TensorRT-LLM's wheels (gigabytes) were not looked into.
     Engine.TRTLLM: {
+        "TRTLLM_NIXL_KVCACHE_BACKEND": Known(since=Version(1, 0)),
         "OVERRIDE_QUANT_ALGO": Known(),
         "TRTLLM_ENABLE_PDL": Known(),
         "TRT_LLM_DISABLE_LOAD_WEIGHTS_IN_PARALLEL": Known(),
