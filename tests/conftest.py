@@ -13,6 +13,19 @@ from tests.live import plane, shared_plane
 __all__ = ["plane", "progress", "shared_plane"]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`make test ARGS=--all-releases`."""
+    parser.addoption("--all-releases", action="store_true", help="serve graphs with every Dynamo release")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what only `--all-releases` runs."""
+    if not config.getoption("--all-releases"):
+        for item in items:
+            if "every_release" in item.keywords:
+                item.add_marker(pytest.mark.skip(reason="runs with --all-releases"))
+
+
 @pytest.fixture(scope="session")
 def progress(pytestconfig: pytest.Config) -> Report:
     """Shows a line of progress at once, past pytest's capturing and from a worker of xdist as well."""
