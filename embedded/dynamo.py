@@ -18,7 +18,7 @@ from pathlib import Path, PurePosixPath
 
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import Report, locked
-from graphs.names import CACHE_PATH, MODEL_PATH
+from graphs.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.releases import Version
 
 _IMPORTED = (
@@ -88,7 +88,7 @@ def unavailable(release: str) -> str:
     try:
         line = Version.parse(release).line
     except ValueError:
-        return "the image of the graph's frontend does not say its release, as a tag MAJOR.MINOR.PATCH would"
+        return f"the graph says no release, neither by its label {VERSION_LABEL} nor by its image's tag"
     return _NOT_HERE.get(line, "")
 
 

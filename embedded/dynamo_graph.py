@@ -11,7 +11,7 @@ from typing import Any
 from embedded import worker_pod
 from embedded.dynamo import Installation
 from embedded.paths import PROJECT
-from graphs.names import CACHE_PATH
+from graphs.names import CACHE_PATH, VERSION_LABEL
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 _TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
@@ -46,8 +46,8 @@ class Worker:
 class Graph:
     """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run.
 
-    release: the Dynamo release that its frontend's image says, empty if that says none. frontend: the arguments of
-    `dynamo.frontend`.
+    release: the Dynamo release that its label or its frontend's image says, empty if neither does. frontend: the
+    arguments of `dynamo.frontend`.
     """
 
     namespace: str
@@ -128,6 +128,9 @@ def _worker(pod: Mapping[str, Any], role: str) -> Worker:
 
 
 def _release(pod: Mapping[str, Any]) -> str:
+    labelled: str | None = pod["metadata"]["labels"].get(VERSION_LABEL)
+    if labelled:
+        return labelled
     said = _TAG.search(_main(pod).get("image", "").partition("@")[0])
     return said[1] if said else ""
 

@@ -35,6 +35,7 @@ from graphs.names import (
     MANAGED_BY,
     ROLE_LABEL,
     SYSTEM_PORT,
+    VERSION_LABEL,
     WORKERS_LABEL,
     engine_config_map,
 )  # fmt: skip
@@ -112,7 +113,8 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
         spec["services"] = {component.name: _v1alpha1(plan, component) for component in components}
     else:
         spec["components"] = [_v1beta1(plan, component) for component in components]
-    metadata: dict[str, Any] = {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    labels = {**MANAGED_BY, VERSION_LABEL: str(plan.version)}
+    metadata: dict[str, Any] = {"name": plan.name, "namespace": namespace, "labels": labels}
     if plan.in_one_pod:
         metadata["annotations"] = dict(worker_pod.DISCOVERY_ANNOTATION)
     return {"apiVersion": api_version, "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}

@@ -4,6 +4,8 @@ from targets.catalogue import MODEL_ID, MODEL_REVISION
 
 LABEL_PREFIX = "dynamo-gpt-oss"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "dynamo-gpt-oss"}
+VERSION_LABEL = "app.kubernetes.io/version"
+"""On a graph: its Dynamo release, which its image need not say."""
 RETAINED = {f"{LABEL_PREFIX}/retain": "true"}
 """On what outlives its stack, so that every tool that takes a stack down can tell."""
 WORKERS_LABEL = f"{LABEL_PREFIX}/workers"

@@ -23,8 +23,10 @@ from openai import OpenAI
 from embedded import dataplane, dynamo, processes
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, Graph
-from graphs.scripts import verification
-from graphs.scripts.verification import Expectation, Result
+from graphs.scripts.verification.advice import ADVICE
+from graphs.scripts.verification.checks import verify
+from graphs.scripts.verification.expectation import Expectation
+from graphs.scripts.verification.results import FAILED, Result
 from targets.releases import LATEST_PATCH
 from tests.live import AT_ONCE, MODEL, DataPlane, graph, installed, started, worker
 from tests.waiting import eventually
@@ -94,7 +96,8 @@ class Cell:
     def expected(self) -> Expectation:
         """What the gate is told."""
         disaggregated = self.topology == "disaggregated"
-        return Expectation(MODEL, ROLES[self.topology] if disaggregated else ("worker",), disaggregated)
+        roles = ROLES[self.topology] if disaggregated else ("worker",)
+        return Expectation(MODEL, roles, disaggregated, version=self.release, router_mode=self.router)
 
 
 @contextmanager
@@ -143,12 +146,12 @@ def _registered(plane: DataPlane, served: Graph) -> int:
 
 def failures(cell: Cell, url: str) -> dict[str, tuple[Result, str]]:
     """The gate's failed checks with the key of their advice, in order."""
-    results = verification.verify(url, cell.expected, wait=3.0, request_timeout=10.0)
-    keys = {said: key for key, said in verification.ADVICE.items()}
+    results = verify(url, cell.expected, wait=3.0, request_timeout=10.0)
+    keys = {said: key for key, said in ADVICE.items()}
     return {
         result.name: (result, keys[result.meaning, result.next_step])
         for result in results
-        if result.outcome == verification.FAILED
+        if result.outcome == FAILED
     }
 
 

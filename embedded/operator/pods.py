@@ -11,6 +11,7 @@ from typing import Any
 from embedded.crds import ADAPTER_KIND, SIMULATED
 from embedded.operator.components import Component, Object, components, merged
 from embedded.operator.platform import Platform
+from graphs.names import VERSION_LABEL
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 COMPONENT = "nvidia.com/dynamo-component"
@@ -25,7 +26,6 @@ DISCOVERY = {
 DIGEST = "dynamo-gpt-oss/digest"
 """Annotation of the stand-in's own: of what an object was made, by which one that is out of date is known."""
 
-_RELEASE = "app.kubernetes.io/version"
 PLANNER_ACCOUNT = "planner-serviceaccount"
 _PLANNER_ROLE = "dynamo-platform-dynamo-operator-planner"
 _ROLES = ("prefill", "decode")
@@ -163,7 +163,7 @@ def template(
 def _own_labels(graph: Object) -> dict[str, str]:
     """The label with the graph's release, which the operator does not pass on: the data plane asks pods for it."""
     said = graph["metadata"].get("labels", {})
-    return {_RELEASE: said[_RELEASE]} if _RELEASE in said else {}
+    return {VERSION_LABEL: said[VERSION_LABEL]} if VERSION_LABEL in said else {}
 
 
 def _main(graph: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:

@@ -17,6 +17,7 @@ from embedded import dataplane, dynamo
 from embedded.dynamo import DynamoError, Installation
 from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
 from embedded.paths import PROJECT
+from graphs.names import VERSION_LABEL
 from tests.embedded.conftest import Cluster
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, NEWEST, PARSERS, DataPlane, worker
 
@@ -115,6 +116,13 @@ def test_only_what_runs_counts() -> None:
 def test_the_image_says_the_release(image: str, release: str) -> None:
     (graph,) = desired([pod("f", "frontend", image=image)])
     assert graph.release == release
+
+
+def test_the_label_says_the_release_of_an_image_that_does_not() -> None:
+    frontend = pod("f", "frontend", image="registry:5000/dynamo@sha256:0123")
+    frontend["metadata"]["labels"][VERSION_LABEL] = "1.4.1"
+    (graph,) = desired([frontend])
+    assert graph.release == "1.4.1"
 
 
 def test_plan() -> None:
@@ -243,7 +251,7 @@ def test_unavailable_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("release", "reason"),
-    [("0.4.1", "Dynamo 0.4.1 cannot be run here: "), ("", "the image of the graph's frontend does not say")],
+    [("0.4.1", "Dynamo 0.4.1 cannot be run here: "), ("", "the graph says no release")],
 )
 def test_what_cannot_be_run_is_said_and_nothing_else_runs(
     plane: DataPlane, release: str, reason: str
