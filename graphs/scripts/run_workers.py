@@ -55,6 +55,8 @@ class Workers:
     def __init__(self, workers: list[Worker]) -> None:
         self.workers = workers
         self._running: dict[int, Worker] = {}
+        # Held until this ends: a Popen that is forgotten waits for its process itself, and `run` would miss its end.
+        self._processes: list[subprocess.Popen[bytes]] = []
         self._told_to_end = False
 
     def run(self) -> int:
@@ -72,6 +74,7 @@ class Workers:
                 start_new_session=True,
             )
             self._running[process.pid] = worker
+            self._processes.append(process)
             threading.Thread(target=_relay, args=(worker.name, process), daemon=True).start()
             _say(f"{worker.name} started as process {process.pid}")
         while self._running:

@@ -76,8 +76,7 @@ class Pod:
 def pod(tmp_path: Path) -> Iterator[Pod]:
     made = Pod(tmp_path)
     yield made
-    if made.process.poll() is None:
-        made.process.kill()
+    made.process.terminate()  # killed, it would leave its workers behind
     made.process.wait()
 
 
@@ -102,6 +101,14 @@ def test_when_one_worker_dies_all_end_and_the_container_fails(pod: Pod, killed: 
 def test_a_worker_that_ends_by_itself_fails_the_container_too(pod: Pod) -> None:
     os.kill(pod.worker("decode-0"), signal.SIGTERM)
     assert pod.process.wait(timeout=120) == 1
+
+
+def test_no_end_is_missed_however_close_two_are(tmp_path: Path) -> None:
+    for turn in range(20):
+        (folder := tmp_path / str(turn)).mkdir()
+        pod = Pod(folder)
+        pod.process.terminate()
+        assert pod.process.wait(timeout=120) == 0, pod.text()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
