@@ -10,10 +10,9 @@ from graphs.command import Command, disaggregation_mode, flags, parsers
 from graphs.names import ENGINE_FILES_PATH, MODEL_PATH
 from targets.catalogue import MODEL_ID, Role, Worker
 from targets.plan import GraphPlan, WorkerPlan
+from targets.registration import strategy
 from targets.releases import Version
 
-_STRATEGY_UNTIL = Version(1, 0)
-"""`--disaggregation-strategy` belongs to the 0.4 guide and is gone by 1.0."""
 _KV_EVENTS_FLAG_SINCE = Version(1, 3)
 _POSTPROCESS_WORKERS_UNTIL = Version(1, 6)
 """From 1.6 the worker strips `num_postprocess_workers` from the engine file with a warning."""
@@ -33,7 +32,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
             ("--extra-engine-args", f"{ENGINE_FILES_PATH}/{file_name}"),
             *parsers(plan.version),
             ("--disaggregation-mode", disaggregation_mode(worker.role)),
-            *_strategy(plan.version, worker.role),
+            ("--disaggregation-strategy", strategy(plan)),
             *([] if in_file else _settings(worker)),
             *(_kv_events(plan.version) if plan.router_mode == "kv" else []),
         ]
@@ -44,12 +43,6 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         env=plan.target.env,
         files={file_name: _engine_file(plan.version, worker, in_file, efa=plan.uses_efa)},
     )
-
-
-def _strategy(version: Version, role: Role) -> list[tuple[str, object]]:
-    if role is Role.WORKER or version >= _STRATEGY_UNTIL:
-        return []
-    return [("--disaggregation-strategy", "prefill_first")]
 
 
 def _kv_events(version: Version) -> list[tuple[str, object]]:

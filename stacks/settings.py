@@ -36,8 +36,8 @@ from targets.checks import check, check_local_copy, check_platform, check_togeth
 from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
 from targets.observability import problems
 from targets.plan import GraphPlan, Pool, Refusal, resolve
-from targets.platform import Platform, check_namespace, check_use
-from targets.releases import Version
+from targets.platform import ONE_CHART_SINCE, Platform, check_namespace, check_use
+from targets.releases import LATEST_PATCH, Version
 from targets.rolling import check_rolling
 from targets.sizing import Sizing, check_sizing
 from targets.strict import Strict
@@ -187,13 +187,14 @@ class Settings(Strict):
         return knobs.model_copy(update={"image": knobs.image.model_copy(update={"pull_secret": PULL_SECRET})})
 
     def platform_version(self) -> Version:
-        """Version of the platform: that of the newest graph where nothing is said."""
+        """Version of the platform: where nothing is said that of the newest graph, but one that can be installed."""
         if self.platform.version:
             return Version.parse(self.platform.version)
         graphs = ((self.target, self.graph), *((graph.target or self.target, graph) for graph in self.graphs))
-        return max(
+        newest = max(
             Version.parse(knobs.dynamo_version or TARGETS[name].dynamo_version) for name, knobs in graphs
         )
+        return max(newest, Version.parse(LATEST_PATCH[ONE_CHART_SINCE.line]))
 
 
 def load() -> Settings:

@@ -96,8 +96,9 @@ class Target:
 
     engine_settings: where the source puts parallelism and limits, "arguments" or "engine file".
     gpus: GPU models it is published for, the default first; empty for CPU nodes. archs: CPU architectures it may run
-    on. dynamo_version: the release where a stack says none. since: the first minor release that can run it.
-    unprivileged_since: the first minor release whose image runs it as another user than root.
+    on. dynamo_version: the release where a stack says none. since: the first minor release that can run it. until: the
+    first that cannot any more. unprivileged_since: the first minor release whose image runs it as another user than root.
+    image: the source's own, where the release's published image cannot serve GPT-OSS.
     kv_block_size: tokens of one KV cache block, where workers and the kv router must agree.
     shared_memory: size of /dev/shm. needs_compute_domain: workers want a ComputeDomain channel (NVLink across nodes).
     speculative_tokens: tokens that the EAGLE3 draft model proposes at a time; None without speculative decoding.
@@ -116,6 +117,8 @@ class Target:
     dynamo_version: str = DEFAULT
     since: Version = _OLDEST
     unprivileged_since: Version = _OLDEST
+    until: Version | None = None
+    image: str | None = None
     engine_settings: str = "arguments"
     router_mode: str = "round-robin"
     kv_block_size: int | None = None
@@ -130,6 +133,10 @@ class Target:
     def disaggregated(self) -> bool:
         """Whether prefill and decode are separate workers."""
         return any(worker.role is Role.PREFILL for worker in self.workers)
+
+    def runs_on(self, version: Version) -> bool:
+        """Whether that release can run it."""
+        return self.since <= version and (self.until is None or version < self.until)
 
 
 _GUIDE_ENGINE_FILE = {
@@ -182,6 +189,40 @@ _GUIDE_BENCHMARK = Benchmark(
 )
 _LONG_CONTEXT_BENCHMARK = Benchmark(
     isl=8192, osl=1024, concurrency=1536, requests=15360, warmup=1536, dataset_entries=12800
+)
+
+_GUIDE_WORKERS = (
+    Worker(
+        role=Role.PREFILL,
+        tensor_parallel=4,
+        expert_parallel=4,
+        max_num_tokens=20000,
+        max_batch_size=32,
+        free_gpu_memory_fraction=0.9,
+        chunked_prefill=True,
+        cuda_graph_batch=32,
+        engine_file={
+            **_GUIDE_ENGINE_FILE,
+            "enable_attention_dp": False,
+            "disable_overlap_scheduler": True,
+            "cuda_graph_config": {"enable_padding": True},
+        },
+    ),
+    Worker(
+        role=Role.DECODE,
+        tensor_parallel=4,
+        expert_parallel=4,
+        max_num_tokens=16384,
+        max_batch_size=128,
+        free_gpu_memory_fraction=0.9,
+        cuda_graph_batch=128,
+        engine_file={
+            **_GUIDE_ENGINE_FILE,
+            "enable_attention_dp": True,
+            "disable_overlap_scheduler": False,
+            "cuda_graph_config": {"enable_padding": True},
+        },
+    ),
 )
 
 
@@ -293,43 +334,27 @@ TARGETS: dict[str, Target] = {
             title="TensorRT-LLM, prefill TP4/EP4 and decode TP4/EP4 over UCX on one 8×B200 node",
             engine=Engine.TRTLLM,
             graph="gpt-oss-disagg",
-            workers=(
-                Worker(
-                    role=Role.PREFILL,
-                    tensor_parallel=4,
-                    expert_parallel=4,
-                    max_num_tokens=20000,
-                    max_batch_size=32,
-                    free_gpu_memory_fraction=0.9,
-                    chunked_prefill=True,
-                    cuda_graph_batch=32,
-                    engine_file={
-                        **_GUIDE_ENGINE_FILE,
-                        "enable_attention_dp": False,
-                        "disable_overlap_scheduler": True,
-                        "cuda_graph_config": {"enable_padding": True},
-                    },
-                ),
-                Worker(
-                    role=Role.DECODE,
-                    tensor_parallel=4,
-                    expert_parallel=4,
-                    max_num_tokens=16384,
-                    max_batch_size=128,
-                    free_gpu_memory_fraction=0.9,
-                    cuda_graph_batch=128,
-                    engine_file={
-                        **_GUIDE_ENGINE_FILE,
-                        "enable_attention_dp": True,
-                        "disable_overlap_scheduler": False,
-                        "cuda_graph_config": {"enable_padding": True},
-                    },
-                ),
-            ),
+            workers=_GUIDE_WORKERS,
             gpus=(Gpu.B200, Gpu.B300),
             archs=(Arch.AMD64,),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: GPT-OSS with TensorRT-LLM",
+            env=_TRTLLM_ENV,
+            shared_memory="10Gi",
+        ),
+        Target(
+            name="trtllm-disagg-b200-0.4",
+            title="TensorRT-LLM on Dynamo 0.4, prefill TP4/EP4 and decode TP4/EP4 over UCX on one 8×B200 node",
+            engine=Engine.TRTLLM,
+            graph="gpt-oss-disagg",
+            workers=_GUIDE_WORKERS,
+            gpus=(Gpu.B200, Gpu.GB200),
+            archs=(Arch.AMD64, Arch.ARM64),
+            benchmark=_GUIDE_BENCHMARK,
+            source="Dynamo guide: Running gpt-oss-120b Disaggregated with TensorRT-LLM (0.4)",
+            dynamo_version="0.4.1",
+            until=Version(1, 0),
+            image="nvcr.io/nvidia/ai-dynamo/tensorrtllm-gpt-oss:latest",
             env=_TRTLLM_ENV,
             shared_memory="10Gi",
         ),

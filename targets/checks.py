@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from targets.catalogue import Engine, Role, Worker
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
+from targets.registration import ONE_NAMESPACE_BEFORE, strategy
 from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 from targets.transport_checks import check_transport
 
@@ -60,6 +61,8 @@ _FLAG_KNOB = {
     "--tp-size": "tensorParallel",
 }
 """Arguments of the engines that a graph sets itself: the knob to use, or None where the target decides."""
+_LOADS_GPT_OSS_SINCE = Version(1, 0)
+"""First supported release whose published image has TensorRT-LLM 1.1 or newer, which GPT-OSS needs (dynamo#3872)."""
 _UNKNOWN_KNOBS = {
     Engine.VLLM: ("expert_parallel",),
     Engine.SGLANG: ("expert_parallel",),
@@ -111,10 +114,21 @@ def check_together(plans: Sequence[GraphPlan]) -> None:
         for plan in plans[1:]
         if Counter(other.name for other in plans)[plan.name] > 1
     ]
+    problems += _seeing_each_other(plans)
     for pool in dict.fromkeys(plan.pool for plan in plans):
         problems += _sharing([plan for plan in plans if plan.pool == pool], pool)
     if problems:
         raise Refusal("\n".join(problems))
+
+
+def _seeing_each_other(plans: Sequence[GraphPlan]) -> Iterator[str]:
+    shared = [plan for plan in plans if plan.version < ONE_NAMESPACE_BEFORE]
+    for plan in shared[1:]:
+        yield (
+            f"{plan.key}.dynamoVersion: {plan.version}, as {shared[0].name} has: workers of 0.4 register in one "
+            "namespace, and the frontend of either graph would send requests to the other's; give one of them a stack "
+            "with a platform of its own"
+        )
 
 
 def _sharing(plans: Sequence[GraphPlan], pool: Pool) -> Iterator[str]:
@@ -204,6 +218,24 @@ def _release(plan: GraphPlan) -> Iterator[str]:
         yield (
             f"{plan.key}.dynamoVersion: {plan.version} cannot run target {target.name}; "
             f"use {LATEST_PATCH[target.since.line]} or newer"
+        )
+    if target.until is not None and plan.version >= target.until:
+        yield (
+            f"{plan.key}.dynamoVersion: {plan.version} cannot run target {target.name}, whose image and commands are "
+            f"of {target.dynamo_version}; leave it out, or choose target trtllm-disagg-b200"
+        )
+    if target.engine is Engine.TRTLLM and plan.version < _LOADS_GPT_OSS_SINCE and not _own_image(plan):
+        yield (
+            f"{plan.key}.dynamoVersion: the published image of {plan.version} holds TensorRT-LLM 1.0.0rc6, which "
+            "cannot load GPT-OSS; choose target trtllm-disagg-b200-0.4, whose image can, set "
+            f"{plan.key}.image.repository or {plan.key}.image.build to one that can, or use {LATEST_PATCH['1.0']} or "
+            "newer"
+        )
+    if plan.knobs.disaggregation_strategy and strategy(plan) is None:
+        yield (
+            f"{plan.key}.disaggregationStrategy: {plan.knobs.disaggregation_strategy!r} is for prefill and decode "
+            f"workers of TensorRT-LLM on Dynamo 0.4, but {plan.name} is target {target.name} on {plan.version}; "
+            "leave it out"
         )
     if target.speculative_tokens and target.disaggregated and plan.version == Version(1, 3, 0):
         yield (
@@ -360,6 +392,11 @@ def _arguments(plan: GraphPlan) -> Iterator[str]:
                 knob = _FLAG_KNOB[flag]
                 remedy = f"use {plan.key}.{planned.role}.{knob}" if knob else "the target decides it"
                 yield f"{plan.key}.{planned.role}.extraArgs: {flag!r} is set already; {remedy}"
+            if flag == "--disaggregation-strategy":
+                yield (
+                    f"{plan.key}.{planned.role}.extraArgs: {flag!r} is set already; use "
+                    f"{plan.key}.disaggregationStrategy"
+                )
 
 
 def _environment(plan: GraphPlan) -> Iterator[str]:
@@ -387,16 +424,16 @@ def _image(plan: GraphPlan) -> Iterator[str]:
         )
 
 
+def _own_image(plan: GraphPlan) -> bool:
+    knobs = plan.image_knobs
+    return bool(plan.target.image or knobs.repository or knobs.digest or knobs.build)
+
+
 def _built_image(plan: GraphPlan) -> Iterator[str]:
     knobs, key = plan.image_knobs, f"{plan.key}.image"
     for name in ("repository", "tag", "digest"):
         if value := getattr(knobs, name):
             yield f"{key}.{name}: {value!r} and {key}.build exclude each other; keep one"
-    if knobs.runtime_version is None:
-        yield (
-            f"{key}.build: nothing says the Dynamo version of an image that is known by its digest; "
-            f"set {key}.runtimeVersion to MAJOR.MINOR.PATCH"
-        )
 
 
 def _names(plan: GraphPlan) -> Iterator[str]:

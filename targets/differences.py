@@ -6,7 +6,9 @@ field of each source with the rendered graph.
 
 from dataclasses import dataclass
 
-GUIDES = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
+OLD_GUIDE = "trtllm-disagg-b200-0.4"
+TRTLLM_GUIDES = ("trtllm-disagg-b200", OLD_GUIDE)
+GUIDES = ("vllm-disagg-h100", "sglang-disagg-h100", *TRTLLM_GUIDES)
 RECIPES = ("trtllm-agg-gb200", "trtllm-disagg-8k")
 AGENTIC_AGGREGATED = ("vllm-agg-agentic-b200", "vllm-agg-agentic-h200")
 AGENTIC_DISAGGREGATED = ("vllm-disagg-agentic-b200", "vllm-disagg-agentic-h200")
@@ -40,7 +42,7 @@ DIFFERENCES = (
     ),
     Difference(
         items=("--extra-engine-args",),
-        targets=("trtllm-disagg-b200", *RECIPES),
+        targets=(*TRTLLM_GUIDES, *RECIPES),
         ours="`/opt/dynamo/configs/ROLE.yaml`, from the ConfigMap `GRAPH-llm-config`",
         reason="The files in the image belong to one release; graphs of one namespace must not share a ConfigMap.",
     ),
@@ -87,7 +89,7 @@ DIFFERENCES = (
     ),
     Difference(
         items=("--max-batch-size",),
-        targets=("trtllm-disagg-b200",),
+        targets=TRTLLM_GUIDES,
         ours="128 for decode",
         reason="The guide's text lists it; its command leaves it out.",
     ),
@@ -142,7 +144,7 @@ DIFFERENCES = (
     ),
     Difference(
         items=("HF_TOKEN", "envFromSecret"),
-        targets=("trtllm-disagg-b200", *RECIPES, *MOCKER),
+        targets=(*TRTLLM_GUIDES, *RECIPES, *MOCKER),
         ours="left out",
         reason="Workers are offline. Only the download Job gets the token, as a file.",
     ),
@@ -195,18 +197,25 @@ DIFFERENCES = (
         reason="The operator sets them; a fixed etcd address breaks other platforms (dynamo PR#12070).",
     ),
     Difference(
+        items=("docker --volume",),
+        targets=TRTLLM_GUIDES,
+        ours="left out",
+        reason="The guides mount Dynamo's sources for their engine files, which come from a ConfigMap here.",
+    ),
+    Difference(
         items=("docker --network", "docker --ipc", "docker --cap-add", "docker --ulimit"),
-        targets=("trtllm-disagg-b200",),
+        targets=TRTLLM_GUIDES,
         ours="left out",
         reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only over a network that "
         "needs it, and limits are the node's.",
     ),
     Difference(
         items=("clear_namespace",),
-        targets=("trtllm-disagg-b200",),
+        targets=(OLD_GUIDE,),
         ours="left out",
-        reason="The operator gives each graph a Dynamo namespace of its own, and registrations end with their pods or "
-        "leases: a new graph sees no worker of an earlier one.",
+        reason="Registrations end with the leases of their workers, also after a crash. The script deletes other keys "
+        "of etcd (below `/dynamo/`; workers are below `instances/` and `models/`), which nothing here writes. It does "
+        "not keep graphs apart either: see docs/dynamo-0.4.md.",
     ),
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),
@@ -281,7 +290,7 @@ DIFFERENCES = (
     ),
     Difference(
         items=("--migration-limit", "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"),
-        targets=EVERY,
+        targets=tuple(name for name in EVERY if name != OLD_GUIDE),
         ours="a request goes on with another worker up to 3 times, from 1.0; a frontend that is to end waits for its "
         "answers as long as its pod may, from 1.3",
         reason="Upstream gives a lost worker's requests up, and cuts answers 5 s after a frontend was told to end.",

@@ -92,8 +92,10 @@ class FrontendKnobs(Strict):
 class ImageBuild(Strict):
     """An image of one's own, built in AWS from Dynamo's sources for the pool's architecture."""
 
-    git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")]
-    """Commit of the sources."""
+    git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] = (
+        "9a02188531916f79a6ce84e9eb67f6fee6701a0b"
+    )
+    """Commit of the sources; Dynamo 0.4.1, which has the guide's Dockerfile, where nothing is said."""
     region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """AWS region of the build and of the registry that keeps the image."""
     source: Annotated[str, StringConstraints(pattern=r"^https://\S+$")] = (
@@ -155,6 +157,8 @@ class GraphKnobs(Strict):
     prefill: RoleKnobs = RoleKnobs()
     decode: RoleKnobs = RoleKnobs()
     worker: RoleKnobs = RoleKnobs()
+    disaggregation_strategy: Literal["prefill_first", "decode_first"] | None = None
+    """Which worker of a TensorRT-LLM graph of Dynamo 0.4 gets requests first; prefill_first where nothing is said."""
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
     """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
     transport: Literal["pod", "node", "efa", "rdma", "nvlink", "tcp"] | None = None

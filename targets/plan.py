@@ -289,7 +289,7 @@ def resolve(
         version=version,
         platform=platform or version,
         image=_image(target, knobs.image, version, efa=transport is Transport.EFA),
-        image_knobs=_image_knobs(knobs.image, pool),
+        image_knobs=_image_knobs(target, knobs.image, version, pool),
         router_mode=knobs.frontend.router_mode or target.router_mode,
         knobs=knobs,
         workers=workers,
@@ -308,9 +308,19 @@ def all_weights(plans: Iterable[GraphPlan]) -> tuple[Weights, ...]:
     return tuple(w for w in found if not (w.tokenizer_only and replace(w, tokenizer_only=False) in found))
 
 
-def _image_knobs(knobs: ImageKnobs, pool: Pool) -> ImageKnobs:
-    """An image that the stack builds holds the architecture of the pool alone."""
-    return knobs if knobs.build is None else knobs.model_copy(update={"archs": (pool.instance.arch.value,)})
+def _image_knobs(target: Target, knobs: ImageKnobs, version: Version, pool: Pool) -> ImageKnobs:
+    """What is known of an image without being said.
+
+    One that the stack builds holds the pool's architecture alone, and its commit is of the graph's release, as is
+    the target's own image.
+    """
+    known: dict[str, object] = {}
+    if knobs.build is not None:
+        known["archs"] = (pool.instance.arch.value,)
+    of_target = target.image is not None and not (knobs.repository or knobs.tag or knobs.digest)
+    if knobs.runtime_version is None and (knobs.build is not None or of_target):
+        known["runtime_version"] = str(version)
+    return knobs.model_copy(update=known)
 
 
 def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
@@ -332,6 +342,9 @@ def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
 
 
 def _image(target: Target, knobs: ImageKnobs, version: Version, *, efa: bool) -> str:
+    if target.image is not None and not knobs.repository:
+        repository, _, tag = target.image.rpartition(":")
+        return f"{repository}@{knobs.digest}" if knobs.digest else f"{repository}:{knobs.tag or tag}"
     repository = knobs.repository or _published_repository(target.engine, version)
     if knobs.digest:
         return f"{repository}@{knobs.digest}"

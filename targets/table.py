@@ -158,6 +158,7 @@ def _target(target: Target) -> str:
         *([("quantization", target.quantization)] if target.quantization else []),
         *([("EAGLE3 tokens", target.speculative_tokens)] if target.speculative_tokens else []),
         *([("ComputeDomain", "one, over the nodes of a worker")] if target.needs_compute_domain else []),
+        *([("image", f"`{target.image}`")] if target.image else []),
         ("benchmark", _benchmark(target)),
     ]
     return f"## {target.name}\n\n{target.title}. Source: {target.source}.\n\n" + _table(("", "value"), rows)

@@ -41,6 +41,7 @@ SGLANG: Items = {
 TRTLLM_CONTAINER: Items = {
     "docker --network": "host",
     "docker --ipc": "host",
+    "docker --volume": "$PWD:/workspace",
     "docker --cap-add": "CAP_SYS_PTRACE",
     "docker --ulimit": "memlock=-1 stack=67108864 nofile=65536:65536",
     "shared memory": "10Gi",
@@ -317,7 +318,7 @@ SOURCES = (
         },
     ),
     Published(
-        target="trtllm-disagg-b200",
+        target="trtllm-disagg-b200-0.4",
         version="0.4.1",
         source="guide: GPT-OSS with TensorRT-LLM (0.4), and its engine files",
         roles={

@@ -10,7 +10,7 @@ from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.topology import topology
 from stacks.settings import parse
-from targets.catalogue import TARGETS
+from targets.catalogue import TARGETS, Engine, Target
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
 
@@ -28,10 +28,15 @@ def plan(target: str, **values: Any) -> GraphPlan:
     return parse({**stack, **values}, set()).plan()
 
 
+def loads(target: Target, version: str) -> bool:
+    """Whether the image of that release can load GPT-OSS."""
+    return target.engine is not Engine.TRTLLM or version != "0.4.1" or target.image is not None
+
+
 def plans() -> Iterator[GraphPlan]:
     for name, target in TARGETS.items():
         for version in LATEST_PATCH.values():
-            if tuple(map(int, version.split(".")[:2])) >= (target.since.major, target.since.minor):
+            if target.runs_on(Version.parse(version)) and loads(target, version):
                 yield plan(name, graph={"dynamoVersion": version})
     yield plan("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
 
@@ -273,9 +278,10 @@ def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> No
 
 @pytest.mark.parametrize("version", ["0.4.1", "1.2.1", "1.6.1"])
 def test_a_local_copy_stands_where_the_shared_cache_stood(version: str) -> None:
-    knobs = {"graph": {"dynamoVersion": version}}
-    plain = graph_deployment(plan("trtllm-disagg-b200", **knobs), "dynamo")
-    copied = graph_deployment(plan("trtllm-disagg-b200", cache=LOCAL_COPY, **knobs), "dynamo")
+    knobs, target = {"graph": {"dynamoVersion": version}}, "trtllm-disagg-b200"
+    target += "-0.4" if version == "0.4.1" else ""
+    plain = graph_deployment(plan(target, **knobs), "dynamo")
+    copied = graph_deployment(plan(target, cache=LOCAL_COPY, **knobs), "dynamo")
     assert topology(copied) == topology(plain), "an update of the pods, not another graph"
     before, after = components(plain), components(copied)
     assert after["Frontend"] == before["Frontend"]

@@ -16,7 +16,7 @@ from targets.releases import Version
 from tests.golden_files import FOLDER, compare
 from tests.graphs.test_autoscaling import SCALING
 
-GUIDE_OF_0_4 = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
+GUIDES = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
 OVER_EFA = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.4.2", "transport": "efa"},
@@ -64,10 +64,11 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(file, target, what the stack says beside it)"""
     for name, target in TARGETS.items():
         recipe = "1.3.1" if target.since >= Version(1, 3) else "1.2.1"
-        versions = {recipe, target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDE_OF_0_4 else set())
+        versions = {recipe, target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDES[:2] else set())
         for version in sorted(versions):
-            yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
-    for name in GUIDE_OF_0_4:
+            if target.runs_on(Version.parse(version)):
+                yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
+    for name in GUIDES:
         yield f"{name}-over-efa", name, OVER_EFA
         yield f"{name}-in-one-pod", name, IN_ONE_POD
     yield "vllm-disagg-agentic-b200-in-one-pod", "vllm-disagg-agentic-b200", IN_ONE_POD

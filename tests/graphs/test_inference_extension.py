@@ -9,11 +9,14 @@ from graphs.deployment import graph_deployment
 from graphs.inference_extension import PICKER
 from graphs.topology import topology
 from stacks.settings import parse
-from targets.catalogue import TARGETS
+from targets.catalogue import TARGETS as PUBLISHED
 from targets.plan import GraphPlan
+from targets.releases import Version
 
 NO_REUSE = ("trtllm-agg-gb200", "trtllm-disagg-8k")
 """Targets whose engine files switch KV block reuse off."""
+RELEASE = "1.6.1"
+TARGETS = [name for name, target in PUBLISHED.items() if target.runs_on(Version.parse(RELEASE))]
 INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret": "keys"}
 
 
@@ -22,7 +25,7 @@ def plan(target: str, *, picker: bool = True, **graph: Any) -> GraphPlan:
         "target": target,
         "cluster": {"kind": "existing"},
         "platform": {"install": False, "grove": "external"},
-        "graph": {"dynamoVersion": "1.6.1", **graph},
+        "graph": {"dynamoVersion": RELEASE, **graph},
         "ingress": {**INGRESS, "inferenceExtension": picker},
     }
     return parse(stack, set()).plan()

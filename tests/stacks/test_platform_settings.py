@@ -36,7 +36,7 @@ def release(version: str, /, **platform: Any) -> dict[str, Any]:
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "a chart from before 1.0": (
-        release("0.4.1"),
+        release("0.4.1", version="0.4.1"),
         "platform.version: 0.4.1 cannot be installed: its CRDs are a second chart near Helm's size limit and its etcd "
         "image has left its registry (dynamo#2806, PR#6466); use 1.0.2 or newer, which runs earlier graphs too, or "
         "set platform.install to false",
@@ -188,7 +188,7 @@ def test_services_follow_the_graphs_release(version: str, nats: bool, etcd: bool
 
 
 def test_a_newer_platform_keeps_what_older_graphs_need() -> None:
-    made = platform(release("0.4.1", version="1.0.2"))
+    made = platform(release("0.4.1"))
     assert made.version == Version(1, 0, 2)
     assert (made.nats, made.etcd, made.discovery) == (True, True, Discovery.ETCD)
 

@@ -23,6 +23,7 @@ H100, H200, B200, GB200 = "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p
 GUIDE, LONG, AGG = "trtllm-disagg-b200", "trtllm-disagg-8k", "trtllm-agg-gb200"
 VLLM, SGLANG, MOCKER = "vllm-disagg-h100", "sglang-disagg-h100", "mocker-disagg-cpu"
 AGENTIC = "vllm-disagg-agentic-b200"
+OLD_GUIDE = "trtllm-disagg-b200-0.4"
 DIGEST = "sha256:" + "0" * 64
 COMMIT = "0" * 40
 BUILD = {"gitRef": COMMIT, "region": "us-east-1"}
@@ -59,6 +60,31 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "mocker without disaggregation": (
         plan(MOCKER, "m7i.4xlarge", dynamoVersion="0.4.1"),
         "graph.dynamoVersion: 0.4.1 cannot run target mocker-disagg-cpu; use 1.0.2 or newer",
+    ),
+    "a published image that cannot load GPT-OSS": (
+        plan(GUIDE, B200, dynamoVersion="0.4.1"),
+        "graph.dynamoVersion: the published image of 0.4.1 holds TensorRT-LLM 1.0.0rc6, which cannot load GPT-OSS; "
+        "choose target trtllm-disagg-b200-0.4, whose image can, set graph.image.repository or graph.image.build to one "
+        "that can, or use 1.0.2 or newer",
+    ),
+    "the guide of 0.4 on a newer release": (
+        plan(OLD_GUIDE, B200, dynamoVersion="1.0.2"),
+        "graph.dynamoVersion: 1.0.2 cannot run target trtllm-disagg-b200-0.4, whose image and commands are of 0.4.1; "
+        "leave it out, or choose target trtllm-disagg-b200",
+    ),
+    "a strategy of 0.4 on a newer release": (
+        plan(GUIDE, B200, dynamoVersion="1.0.2", disaggregationStrategy="decode_first"),
+        "graph.disaggregationStrategy: 'decode_first' is for prefill and decode workers of TensorRT-LLM on Dynamo 0.4, "
+        "but gpt-oss-disagg is target trtllm-disagg-b200 on 1.0.2; leave it out",
+    ),
+    "a strategy of another engine": (
+        plan(VLLM, H100, dynamoVersion="0.4.1", disaggregationStrategy="prefill_first"),
+        "graph.disaggregationStrategy: 'prefill_first' is for prefill and decode workers of TensorRT-LLM on Dynamo "
+        "0.4, but gpt-oss-disagg is target vllm-disagg-h100 on 0.4.1; leave it out",
+    ),
+    "a strategy said twice": (
+        plan(OLD_GUIDE, B200, prefill={"extraArgs": ["--disaggregation-strategy", "decode_first"]}),
+        "graph.prefill.extraArgs: '--disaggregation-strategy' is set already; use graph.disaggregationStrategy",
     ),
     "EAGLE3 and disaggregation on 1.3.0": (
         plan(AGENTIC, B200, dynamoVersion="1.3.0"),
@@ -215,11 +241,6 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         plan(GUIDE, B200, image={"tag": "1.2.1", "runtimeVersion": "1.2.1", "build": BUILD}),
         "graph.image.tag: '1.2.1' and graph.image.build exclude each other; keep one",
     ),
-    "an image that is built of no release": (
-        plan(GUIDE, B200, image={"build": BUILD}),
-        "graph.image.build: nothing says the Dynamo version of an image that is known by its digest; set "
-        "graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
-    ),
     "name too long": (
         plan(GUIDE, B200, name="gpt-oss-120b-disaggregated-b"),
         "graph.name: 'gpt-oss-120b-disaggregated-b' has 28 characters; at most 26 leave room for the component's "
@@ -257,6 +278,11 @@ ACCEPTED = {
         GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.4.2"}, dynamoVersion="1.4.2"
     ),
     "a tag without a version before 1.4": plan(GUIDE, B200, image={"tag": "latest"}, dynamoVersion="1.3.1"),
+    "an image of one's own that can load GPT-OSS on 0.4": plan(
+        GUIDE, B200, dynamoVersion="0.4.1", image={"repository": "registry.example.com/gpt-oss"}
+    ),
+    "an image that is built, of the graph's release": plan(GUIDE, B200, image={"build": BUILD}),
+    "the guide of 0.4 with either strategy": plan(OLD_GUIDE, B200, disaggregationStrategy="decode_first"),
     "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
     "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
 }
@@ -267,11 +293,32 @@ def test_is_not_refused(name: str) -> None:
     check(ACCEPTED[name])
 
 
+SPLIT_BY_HAND = (OLD_GUIDE, Gpu.GB200)
+"""Dynamo 0.4 has no image that transfers between nodes, and one node of GB200 has half the GPUs."""
+
+
+def test_the_guide_of_0_4_fits_one_gb200_node_at_half_its_parallelism() -> None:
+    half = {"tensorParallel": 2, "expertParallel": 2}
+    check(plan(OLD_GUIDE, GB200, prefill=half, decode=half))
+
+
+def test_graphs_of_0_4_that_would_see_each_other_are_refused() -> None:
+    other = plan(OLD_GUIDE, B200, 2, key="graphs[0]", name="other")
+    with pytest.raises(Refusal) as refusal:
+        check_together([plan(OLD_GUIDE, B200, 2), other])
+    assert str(refusal.value) == (
+        "graphs[0].dynamoVersion: 0.4.1, as gpt-oss-disagg has: workers of 0.4 register in one namespace, and the "
+        "frontend of either graph would send requests to the other's; give one of them a stack with a platform of its "
+        "own"
+    )
+    check_together([plan(GUIDE, B200, 2), other])
+
+
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Target) -> None:
     for instance in INSTANCE_TYPES.values():
         fits = instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
-        if fits and (instance.gpus >= 4 or not target.gpus):
+        if fits and (instance.gpus >= 4 or not target.gpus) and (target.name, instance.gpu) != SPLIT_BY_HAND:
             check(plan(target.name, instance.name, 2))
 
 
