@@ -1,6 +1,7 @@
 """The model cache: a ReadWriteMany claim and the Job that fills it."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -17,7 +18,8 @@ class ModelCacheArgs:
 
     image: what the Job runs in. archs: CPU architectures that it holds. token_secret: name of the Secret with the
     Hugging Face token. volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim
-    after the stack.
+    after the stack. source: variables of the download that say where from. existing_claim: a claim that is filled
+    already, which is read and checked instead.
     """
 
     namespace: str
@@ -30,6 +32,8 @@ class ModelCacheArgs:
     pull_secret: str | None
     volume: str | None = None
     retain: bool = False
+    source: Mapping[str, str] = field(default_factory=dict)
+    existing_claim: str | None = None
 
 
 class ModelCache(pulumi.ComponentResource):
@@ -42,9 +46,15 @@ class ModelCache(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:ModelCache", name, None, opts)
         self.claim = self._claim(args)
         self.download = self._download(args)
-        self.register_outputs({"claimName": CACHE_CLAIM, "jobName": DOWNLOAD_JOB})
+        self.register_outputs({"claimName": args.existing_claim or CACHE_CLAIM, "jobName": DOWNLOAD_JOB})
 
     def _claim(self, args: ModelCacheArgs) -> kubernetes.core.v1.PersistentVolumeClaim:
+        if args.existing_claim:
+            return kubernetes.core.v1.PersistentVolumeClaim.get(
+                args.existing_claim,
+                f"{args.namespace}/{args.existing_claim}",
+                opts=pulumi.ResourceOptions(parent=self),
+            )
         manifest = model_cache.claim(
             args.namespace, size=args.size, storage_class=args.storage_class, volume=args.volume
         )
@@ -71,6 +81,8 @@ class ModelCache(pulumi.ComponentResource):
             token_secret=args.token_secret,
             pull_secret=args.pull_secret,
             own_root=args.volume is not None,
+            source=args.source,
+            existing_claim=args.existing_claim,
         )
         return job(
             manifest,

@@ -61,7 +61,7 @@ class JobSpec:
     """How the Job runs. ready_seconds: for the graph to answer; limit_seconds: for all measurements after that.
 
     telemetry: addresses of DCGM exporters. graph: its frontend is what is measured. name: of the objects.
-    size, storage_class: of the results' claim; None for the cluster's default class.
+    size, storage_class: of the results' claim; None for the cluster's default class. weights: the claim with the model.
     """
 
     namespace: str
@@ -75,6 +75,7 @@ class JobSpec:
     size: str = "10Gi"
     storage_class: str | None = None
     name: str = NAME
+    weights: str = CACHE_CLAIM
 
     @property
     def claim(self) -> str:
@@ -279,7 +280,7 @@ def job(spec: JobSpec) -> dict[str, Any]:
         **_pod(container, spec),
         "volumes": [
             {"name": "script", "configMap": {"name": spec.name}},
-            {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM, "readOnly": True}},
+            {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": spec.weights, "readOnly": True}},
             _results_volume(spec),
         ],
     }

@@ -129,7 +129,7 @@ def _frontend(plan: GraphPlan) -> Component:
         pod=_pod(
             plan,
             affinity=frontend_affinity(plan),
-            volumes=[_cache_volume()],
+            volumes=[_cache_volume(plan)],
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
         ),
         container=_container(
@@ -149,7 +149,7 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
         name=inference_extension.PICKER,
         kind="epp",
         replicas=1,
-        pod=_pod(plan, affinity=cpu_affinity(plan), volumes=[_cache_volume()]),
+        pod=_pod(plan, affinity=cpu_affinity(plan), volumes=[_cache_volume(plan)]),
         container=_container(
             inference_extension.picker_image(plan),
             None,
@@ -177,7 +177,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     command, worker = worker_command(plan, planned), planned.worker
     copied, annotations = bool(plan.copied_weights), rolling.annotations(plan)
-    volumes = [_cache_volume(), *(local_copy.volumes(plan) if copied else [])]
+    volumes = [_cache_volume(plan), *(local_copy.volumes(plan) if copied else [])]
     mounts = [local_copy.mount() if copied else _cache_mount()]
     if command.files:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
@@ -340,8 +340,9 @@ def _container(
     }
 
 
-def _cache_volume() -> dict[str, Any]:
-    return {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM, "readOnly": True}}
+def _cache_volume(plan: GraphPlan) -> dict[str, Any]:
+    claim = {"claimName": plan.cache_claim or CACHE_CLAIM, "readOnly": True}
+    return {"name": CACHE_CLAIM, "persistentVolumeClaim": claim}
 
 
 def _cache_mount() -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The shared cache of weights: its claim and the Job that fills it. Pure."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -56,22 +56,31 @@ def download_job(
     token_secret: str | None,
     pull_secret: str | None,
     own_root: bool = False,
+    source: Mapping[str, str] | None = None,
+    existing_claim: str | None = None,
 ) -> dict[str, Any]:
     """The Job that downloads the weights, checks every file's size and leaves a done marker for each model.
 
+    source: variables that say where from (a mirror, a proxy). existing_claim: a claim that is filled already, which
+    the Job checks and writes nothing to.
     token_secret: name of the Secret with the Hugging Face token, mounted as a file so that no environment shows it.
     own_root: give the volume's root to the pods' user first, for file systems whose CSI driver does not (FSx).
     """
+    read_only = {"readOnly": True} if existing_claim else {}
     volumes: list[dict[str, Any]] = [
-        {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": CACHE_CLAIM}},
+        {
+            "name": CACHE_CLAIM,
+            "persistentVolumeClaim": {"claimName": existing_claim or CACHE_CLAIM, **read_only},
+        },
         {"name": "script", "configMap": {"name": DOWNLOAD_JOB}},
     ]
     mounts: list[dict[str, Any]] = [
-        {"name": CACHE_CLAIM, "mountPath": CACHE_PATH},
+        {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, **read_only},
         {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
     ]
     models = json.dumps([asdict(each) for each in weights], sort_keys=True)
     env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH}
+    env |= {"EXISTING": "1"} if existing_claim else dict(source or {})
     if token_secret:
         volumes.append({"name": "token", "secret": {"secretName": token_secret, "defaultMode": 0o440}})
         mounts.append({"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True})
@@ -83,6 +92,8 @@ def download_job(
         "env": variables(env),
         "volumeMounts": mounts,
         "securityContext": container_security(),
+        # So that the pod's status, and with it the message of a failed `up`, says why.
+        "terminationMessagePolicy": "FallbackToLogsOnError",
         # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).
         "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
     }

@@ -33,7 +33,7 @@ def sizing_request(sizing: Sizing, plan: GraphPlan, namespace: str, platform: Ve
         "workload": _workload(sizing),
         "hardware": _hardware(plan),
         "modelCache": {
-            "pvcName": CACHE_CLAIM,
+            "pvcName": plan.cache_claim or CACHE_CLAIM,
             "pvcMountPath": CACHE_PATH,
             "pvcModelPath": MODEL_PATH.removeprefix(f"{CACHE_PATH}/"),
         },

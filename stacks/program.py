@@ -189,6 +189,8 @@ def _model_cache(
             token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
             pull_secret=plan.image_knobs.pull_secret,
             retain=settings.cache.retain,
+            source={**hugging_face.variables(), **settings.cache.variables()},
+            existing_claim=settings.cache.existing_claim,
         ),
         pulumi.ResourceOptions(
             providers={"kubernetes": cluster.provider},

@@ -12,7 +12,7 @@ def built_image(settings: Settings, plan: GraphPlan, project: str, stack: str) -
     """The image of a graph, built for the pool's architecture in the region that the graph names."""
     build, version = plan.image_knobs.build, plan.image_knobs.runtime_version
     assert build is not None, "the caller asks for graphs with a build alone"
-    assert version is not None, "checks refuse a build without its release"
+    assert version is not None, "what is built is of its graph's release"
     tags = settings.tags.applied(project=project, stack=stack, target=plan.target.name)
     name = f"{plan.name}-image"
     provider = aws.Provider(name, region=build.region, default_tags={"tags": tags})

@@ -132,6 +132,7 @@ class GraphPlan:
     platform: version of the operator that runs it.
     image: what its pods run; where the stack builds an image, the published one that is there meanwhile.
     inference_extension: whether a Gateway routes to its workers through an endpoint picker.
+    cache_claim: claim of somebody's own that holds the weights, None for the stack's.
     local_copy: whether workers read the weights from a copy on their node's disks.
     """
 
@@ -149,6 +150,7 @@ class GraphPlan:
     transport: Transport
     inference_extension: bool = False
     local_copy: bool = False
+    cache_claim: str | None = None
     planner: Planner | None = None
     """Dynamo's Planner in the graph, None where it is not the autoscaler."""
     observability: Observability = METRICS_ALONE
@@ -255,6 +257,7 @@ def resolve(
     key: str = "graph",
     inference_extension: bool = False,
     local_copy: bool = False,
+    cache_claim: str | None = None,
     planner: Planner | None = None,
     platform: Version | None = None,
     observability: Observability = METRICS_ALONE,
@@ -297,6 +300,7 @@ def resolve(
         transport=transport,
         inference_extension=inference_extension,
         local_copy=local_copy,
+        cache_claim=cache_claim,
         planner=planner if any(worker.max_replicas for worker in workers) else None,
         observability=observability,
     )

@@ -112,6 +112,7 @@ class BenchmarkSettings(Strict):
             telemetry=self.gpu_telemetry,
             size=self.results_size,
             storage_class=self.storage_class,
+            **({"weights": plan.cache_claim} if plan.cache_claim else {}),
         )
 
     def load(self, target: Target, gpus: int) -> Benchmark:

@@ -10,6 +10,21 @@ from targets.strict import Strict
 CacheKind = Literal["class", "efs", "fsx"]
 
 
+Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
+"""An http or https URL without user and password, which would be readable in the Job."""
+
+
+class ProxySettings(Strict):
+    """The way out to the internet, where a cluster has no other."""
+
+    http: Url | None = None
+    """Proxy for http addresses (`HTTP_PROXY`)."""
+    https: Url | None = None
+    """Proxy for https addresses, which all published sources are (`HTTPS_PROXY`)."""
+    no_proxy: tuple[str, ...] = ()
+    """Hosts and domains that are reached without it (`NO_PROXY`)."""
+
+
 class CacheSettings(Strict):
     """The shared cache of model weights."""
 
@@ -27,6 +42,34 @@ class CacheSettings(Strict):
     """Whether weights, claim and namespace outlive the stack, so that the next deployment downloads nothing."""
     local_copy: bool = False
     """Whether every worker pod copies the weights to its node's disks before the engine starts."""
+
+    existing_claim: ObjectName | None = None
+    """A claim of the namespace that is filled already, in Hugging Face's layout; nothing is downloaded."""
+    vocabulary_url: Url | None = None
+    """Where o200k_base.tiktoken is downloaded from, with OpenAI's checksum; OpenAI's store where nothing is said."""
+    proxy: ProxySettings = ProxySettings()
+    """The download's way out to the internet."""
+
+    def variables(self) -> dict[str, str]:
+        """What the download's environment says of vocabulary and proxy."""
+        said = {
+            "VOCABULARY_URL": self.vocabulary_url,
+            "HTTP_PROXY": self.proxy.http,
+            "HTTPS_PROXY": self.proxy.https,
+            "NO_PROXY": ",".join(self.proxy.no_proxy) or None,
+        }
+        return {name: value for name, value in said.items() if value is not None}
+
+    @model_validator(mode="after")
+    def _nothing_to_fill(self) -> "CacheSettings":
+        if self.existing_claim is not None:
+            said = self.model_fields_set - {"existing_claim", "local_copy"}
+            if said:
+                names = sorted(type(self).model_fields[name].alias or name for name in said)
+                raise ValueError(
+                    f"existingClaim {self.existing_claim!r} is there and filled; leave out {', '.join(names)}"
+                )
+        return self
 
     @model_validator(mode="after")
     def _keys_of_the_kind(self) -> "CacheSettings":

@@ -2,6 +2,7 @@
 
 from pydantic import SecretStr, model_validator
 
+from stacks.sections.cache import Url
 from stacks.sections.secrets import AwsSecretSettings
 from targets.knobs import ObjectName
 from targets.strict import Strict
@@ -17,6 +18,9 @@ class HuggingFaceSettings(Strict):
     aws_secret: AwsSecretSettings | None = None
     """Secret in AWS Secrets Manager that holds the token."""
 
+    endpoint: Url | None = None
+    """A mirror of the hub to download from instead (`HF_ENDPOINT`)."""
+
     @model_validator(mode="after")
     def _one_source(self) -> "HuggingFaceSettings":
         if self.token is not None and self.existing_secret is not None:
@@ -24,6 +28,13 @@ class HuggingFaceSettings(Strict):
         if self.aws_secret is not None and (self.token is not None or self.existing_secret is not None):
             raise ValueError("awsSecret excludes token and existingSecret; keep one")
         return self
+
+    def variables(self) -> dict[str, str]:
+        """What the download's environment says of it."""
+        if self.endpoint is None:
+            return {}
+        # Xet's storage has addresses of its own, which a mirror does not serve.
+        return {"HF_ENDPOINT": self.endpoint, "HF_HUB_DISABLE_XET": "1"}
 
     @property
     def given(self) -> bool:

@@ -166,6 +166,20 @@ def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
     assert "runAsUser" not in pod["containers"][0]["securityContext"]
 
 
+def test_a_claim_of_ones_own_is_read_checked_and_never_written() -> None:
+    recorder = deploy(cache(existing_claim="weights", source={"HTTPS_PROXY": "http://proxy:3128"}))
+    claim = named(recorder, "weights", ":PersistentVolumeClaim")
+    assert claim.read
+    assert claim.inputs["id"] == "dynamo/weights"
+    pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    assert variables["EXISTING"] == "1"
+    assert "HTTPS_PROXY" not in variables
+    assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": "weights", "readOnly": True}
+    assert container["volumeMounts"][0]["readOnly"] is True
+
+
 def test_no_other_cache_has_a_root_container() -> None:
     pod = named(deploy(cache(storage_class="nfs")), "model-download", ":Job").inputs["spec"]["template"][
         "spec"

@@ -24,15 +24,27 @@ FILES = {
 MODEL = {"model": "openai/gpt-oss-120b", "revision": "b5c9", "tokenizer_only": False}
 TOKENIZER = {**MODEL, "tokenizer_only": True}
 DRAFT = {"model": "nvidia/draft", "revision": "main", "tokenizer_only": False}
+REFUSALS = {
+    "GatedRepoError": "its licence must be accepted on the hub, by the owner of huggingFace.token",
+    "RepositoryNotFoundError": "the hub has no such model, or not for this token (huggingFace.token)",
+    "RevisionNotFoundError": "the hub has no such revision of it (a mirror may lag behind)",
+}
 
 
 class Hub(types.ModuleType):
-    """huggingface_hub as far as the script uses it. failures: downloads that fail first; short: a file cut off."""
+    """huggingface_hub as far as the script uses it.
+
+    failures: downloads that fail first. short: a file cut off. refused: what asking for a model raises, by model.
+    """
 
     def __init__(self, home: Path) -> None:
         super().__init__("huggingface_hub")
         self.home, self.failures, self.short = home, 0, ""
+        self.refused: dict[str, str] = {}
         self.downloads: list[str] = []
+        self.errors = types.ModuleType("huggingface_hub.errors")
+        for name in REFUSALS:
+            setattr(self.errors, name, type(name, (Exception,), {}))
 
     def snapshot_download(self, model: str, *, revision: str, ignore_patterns: Iterable[str]) -> str:
         self.downloads.append(f"{model}@{revision}")
@@ -49,14 +61,20 @@ class Hub(types.ModuleType):
     @property
     def HfApi(self) -> Any:  # noqa: N802 the hub's name
         files = [types.SimpleNamespace(rfilename=name, size=size) for name, size in FILES.items()]
-        info = types.SimpleNamespace(siblings=files)
-        return lambda: types.SimpleNamespace(model_info=lambda *_, **__: info)
+
+        def model_info(model: str, **_: object) -> Any:
+            if model in self.refused:
+                raise getattr(self.errors, self.refused[model])
+            return types.SimpleNamespace(siblings=files)
+
+        return lambda: types.SimpleNamespace(model_info=model_info)
 
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hub:
     made = Hub(tmp_path)
     monkeypatch.setitem(sys.modules, "huggingface_hub", made)
+    monkeypatch.setitem(sys.modules, "huggingface_hub.errors", made.errors)
     monkeypatch.setenv("HF_HOME", str(tmp_path))
     monkeypatch.setenv("VOCABULARY_PATH", str(tmp_path / "tiktoken"))
     monkeypatch.setattr(download_model, "VOCABULARY_SHA256", hashlib.sha256(b"words").hexdigest())
@@ -115,3 +133,65 @@ def test_a_wrong_vocabulary_is_refused(hub: Hub, monkeypatch: pytest.MonkeyPatch
     with pytest.raises(SystemExit, match="unexpected checksum"):
         run(monkeypatch, MODEL)
     assert not hub.downloads
+
+
+@pytest.mark.parametrize(("error", "reason"), REFUSALS.items())
+def test_a_model_that_the_hub_refuses_is_known_before_any_download(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, error: str, reason: str
+) -> None:
+    hub.refused = {"nvidia/draft": error}
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, MODEL, DRAFT)
+    assert end.value.code == f"asking for nvidia/draft@main: {reason}"
+    assert not hub.downloads
+
+
+def own_cache(hub: Hub, *, without: str = "") -> None:
+    """A cache as `hf download` leaves it, where HF_HOME is."""
+    snapshot = hub.home / "hub" / "models--openai--gpt-oss-120b" / "snapshots" / "b5c9"
+    index = {"weight_map": {"a": "model-0.safetensors", "b": "model-1.safetensors"}}
+    texts = {
+        "config.json": "{}",
+        "tokenizer.json": "{}",
+        "model.safetensors.index.json": json.dumps(index),
+        "model-0.safetensors": "x",
+        "model-1.safetensors": "x",
+    }
+    snapshot.mkdir(parents=True)
+    for name, text in texts.items():
+        if name != without:
+            (snapshot / name).write_text(text)
+    (hub.home / "tiktoken").mkdir()
+    (hub.home / "tiktoken" / "o200k_base.tiktoken").write_bytes(b"words")
+
+
+def test_weights_of_ones_own_are_checked_and_nothing_is_written(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own_cache(hub)
+    before = names(hub.home)
+    monkeypatch.setenv("EXISTING", "1")
+    run(monkeypatch, MODEL)
+    assert names(hub.home) == before
+    assert not hub.downloads
+
+
+@pytest.mark.parametrize(
+    "missing", ["config.json", "tokenizer.json", "model-1.safetensors", "model.safetensors.index.json"]
+)
+def test_what_weights_of_ones_own_lack_is_named(
+    hub: Hub, monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    own_cache(hub, without=missing)
+    if missing.endswith("index.json"):
+        for part in hub.home.rglob("*.safetensors"):
+            part.unlink()
+    (hub.home / "tiktoken" / "o200k_base.tiktoken").write_bytes(b"other")
+    monkeypatch.setenv("EXISTING", "1")
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, MODEL)
+    folder = hub.home / "hub" / "models--openai--gpt-oss-120b" / "snapshots" / "b5c9"
+    assert end.value.code == (
+        f"the claim lacks {folder / missing}; {hub.home / 'tiktoken' / 'o200k_base.tiktoken'} with the checksum "
+        f"sha256:{download_model.VOCABULARY_SHA256}"
+    )

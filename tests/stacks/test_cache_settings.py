@@ -1,0 +1,68 @@
+"""Where weights and vocabulary come from: a mirror, a proxy, a claim of one's own; and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from graphs.deployment import graph_deployment
+from stacks.settings import ConfigError, Settings, parse
+
+STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
+MIRROR = "https://hf.example.com"
+
+
+def settings(**more: Any) -> Settings:
+    return parse({**STACK, **more}, set())
+
+
+def test_mirror_proxy_and_vocabulary_reach_the_downloads_environment() -> None:
+    made = settings(
+        huggingFace={"endpoint": MIRROR},
+        cache={
+            "vocabularyUrl": "https://files.example.com/o200k_base.tiktoken",
+            "proxy": {"https": "http://proxy.example.com:3128", "noProxy": [".example.com", "10.0.0.0/8"]},
+        },
+    )
+    assert {**made.hugging_face.variables(), **made.cache.variables()} == {
+        "HF_ENDPOINT": MIRROR,
+        "HF_HUB_DISABLE_XET": "1",
+        "VOCABULARY_URL": "https://files.example.com/o200k_base.tiktoken",
+        "HTTPS_PROXY": "http://proxy.example.com:3128",
+        "NO_PROXY": ".example.com,10.0.0.0/8",
+    }
+
+
+def test_nothing_said_adds_nothing() -> None:
+    made = settings()
+    assert not {**made.hugging_face.variables(), **made.cache.variables()}
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"huggingFace": {"endpoint": "https://user:secret@hf.example.com"}},
+        {"cache": {"proxy": {"https": "http://user:secret@proxy.example.com:3128"}}},
+        {"cache": {"vocabularyUrl": "files.example.com/words"}},
+    ],
+    ids=["endpoint with a password", "proxy with a password", "no scheme"],
+)
+def test_addresses_with_passwords_or_without_a_scheme_are_refused(section: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="should match pattern"):
+        settings(**section)
+
+
+def test_a_claim_of_ones_own_needs_nothing_else_said() -> None:
+    with pytest.raises(ConfigError) as error:
+        settings(cache={"existingClaim": "weights", "size": "200Gi", "retain": True})
+    assert str(error.value) == (
+        "dynamo-gpt-oss:cache: {existingClaim, size, retain}: existingClaim 'weights' is there and filled; leave out "
+        "retain, size"
+    )
+
+
+def test_every_pod_mounts_the_claim_of_ones_own() -> None:
+    made = settings(cache={"existingClaim": "weights", "localCopy": True})
+    text = str(graph_deployment(made.plan(), "dynamo"))
+    assert text.count("'claimName': 'weights'") == 3
+    assert "'claimName': 'model-cache'" not in text
+    assert made.benchmark.job(made.plan(), "dynamo").weights == "weights"
