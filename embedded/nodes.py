@@ -113,6 +113,9 @@ def _gpu_labels(instance: InstanceType) -> dict[str, str]:
         "nvidia.com/gpu.compute.minor": minor,
         "nvidia.com/gpu.machine": instance.name,
         "nvidia.com/gpu.replicas": "1",
+        # The oldest that the graphs run on.
+        "nvidia.com/cuda.runtime-version.major": "12",
+        "nvidia.com/cuda.runtime-version.minor": "8",
     }
 
 

@@ -18,14 +18,16 @@ from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from graphs.names import DOWNLOAD_JOB, RETAINED
 from graphs.placement import pool_labels
-from ops import automation, preflight, stack_config, teardown
+from ops import automation, existing_cluster, preflight, stack_config, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, Report, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
+from ops.kubeconfig import kubectl_options
 from ops.stack_file import StackFile
 from ops.synth import manifests, masked
 from ops.wait import Waiter
+from stacks.sections.cluster import ExistingCluster
 from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
@@ -100,12 +102,16 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
         _require_pulumi(stack)
+        if isinstance(stack.settings.cluster, ExistingCluster):
+            with kubectl_options(stack.settings, stack.full_name) as options:
+                existing_cluster.check_with_own_kubectl(stack.settings, options, report)
         opened = automation.make_stack(PROJECT, stack.full_name, report=report)
         report(f"{stack.name}: {automation.up(opened, report)}")
         return automation.outputs(opened)
     kubectl = _start(stack, report, state)
     _start_data_plane(stack, report, state)
     preflight.check(evaluation, kubectl)
+    existing_cluster.check(stack.settings, kubectl)
     if stack.own_nodes:
         cluster.add_nodes([_cpu_node(stack)], state)
     if _through_pulumi(stack, kubectl, state):

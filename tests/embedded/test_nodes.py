@@ -26,6 +26,8 @@ def test_a_gpu_node_shows_what_gpu_feature_discovery_and_the_device_plugins_show
         "nvidia.com/gpu.present": "true",
         "nvidia.com/gpu.product": "NVIDIA-GB200",
         "nvidia.com/gpu.replicas": "1",
+        "nvidia.com/cuda.runtime-version.major": "12",
+        "nvidia.com/cuda.runtime-version.minor": "8",
         "team": "a",
         "topology.kubernetes.io/region": "us-east-1",
         "topology.kubernetes.io/zone": "us-east-1-dfw-2a",

@@ -1,0 +1,104 @@
+"""What a stack finds on a cluster that is there: drivers of its GPU nodes, and the services that its graphs talk over.
+
+What the cluster does not tell is not judged: nodes without labels of GPU feature discovery, services outside of it.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from embedded.paths import PROJECT
+from graphs.placement import GPU_PRODUCT_LABEL
+from ops.apply import Kubectl
+from ops.preflight import PreflightError
+from stacks.settings import Settings
+from targets.catalogue import Engine
+from targets.hardware import GPU_PRODUCT, Gpu
+from targets.plan import GraphPlan
+from targets.platform import Platform
+
+BLACKWELL = (Gpu.B200, Gpu.B300, Gpu.GB200)
+CUDA_NEEDED = (12, 8)
+"""Of the TensorRT-LLM guides, and the first that knows Blackwell."""
+_CUDA_LABELS = (
+    ("nvidia.com/cuda.runtime-version.major", "nvidia.com/cuda.runtime-version.minor"),
+    ("nvidia.com/cuda.runtime.major", "nvidia.com/cuda.runtime.minor"),
+)
+"""The newest CUDA that a node's driver runs, as GPU feature discovery says it: today's labels, and those before."""
+
+
+def check(settings: Settings, kubectl: Kubectl) -> None:
+    """Raise PreflightError for what would keep the stack's graphs from running, one sentence a problem."""
+    plans = settings.plans()
+    problems = [*drivers(plans, kubectl), *services(settings.platform_plan(plans), kubectl)]
+    if problems:
+        raise PreflightError("\n".join(problems))
+
+
+def check_with_own_kubectl(settings: Settings, options: Sequence[str], report: Callable[[str], None]) -> None:
+    """The same with the kubectl on PATH. options: which cluster. Says so where it cannot look."""
+    program = shutil.which("kubectl")
+    if program is None:
+        report("drivers and services of the cluster were not looked at: kubectl is not on PATH")
+        return
+
+    def kubectl(*arguments: str, stdin: str = "") -> str:
+        return subprocess.run(
+            [program, *options, "--request-timeout=30s", *arguments],
+            cwd=PROJECT,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    try:
+        check(settings, kubectl)
+    except subprocess.CalledProcessError as error:
+        report(f"drivers and services of the cluster were not looked at: {error.stderr.strip()}")
+
+
+def drivers(plans: tuple[GraphPlan, ...], kubectl: Kubectl) -> Iterator[str]:
+    """A sentence for every node that a graph may run on and whose driver is too old for it."""
+    nodes = _items(kubectl, "nodes")
+    for plan in plans:
+        gpu = plan.pool.instance.gpu
+        if gpu is None or not (gpu in BLACKWELL or plan.target.engine is Engine.TRTLLM):
+            continue
+        for node in nodes:
+            labels = node["metadata"].get("labels", {})
+            cuda = _cuda(labels)
+            if labels.get(GPU_PRODUCT_LABEL) == GPU_PRODUCT[gpu] and cuda and cuda < CUDA_NEEDED:
+                yield (
+                    f"{plan.key}: node {node['metadata']['name']} has a driver for CUDA {cuda[0]}.{cuda[1]}, but "
+                    f"{plan.name} needs {CUDA_NEEDED[0]}.{CUDA_NEEDED[1]} or newer; install a newer NVIDIA driver there"
+                )
+
+
+def services(platform: Platform, kubectl: Kubectl) -> Iterator[str]:
+    """A sentence for NATS and etcd where graphs need them and the cluster has them, but none that is ready."""
+    for name, needed in (("nats", platform.nats), ("etcd", platform.etcd)):
+        label = f"--selector=app.kubernetes.io/name={name}"
+        pods = _items(kubectl, "pods", "--all-namespaces", label) if needed else []
+        if pods and not any(map(_ready, pods)):
+            where = ", ".join(sorted(f"{p['metadata']['namespace']}/{p['metadata']['name']}" for p in pods))
+            yield f"platform: its graphs need {name}, but none of its pods is ready ({where}); see their logs"
+
+
+def _cuda(labels: Mapping[str, str]) -> tuple[int, int] | None:
+    for major, minor in _CUDA_LABELS:
+        if labels.get(major, "").isdigit() and labels.get(minor, "").isdigit():
+            return int(labels[major]), int(labels[minor])
+    return None
+
+
+def _ready(pod: Mapping[str, Any]) -> bool:
+    conditions = pod.get("status", {}).get("conditions", ())
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _items(kubectl: Kubectl, *what: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(kubectl("get", *what, "--output=json"))["items"]
+    return items

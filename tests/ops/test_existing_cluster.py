@@ -1,0 +1,120 @@
+"""What a cluster that is there is asked before a stack goes onto it, from what kubectl answers."""
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ops.existing_cluster import check_with_own_kubectl, drivers, services
+from ops.preflight import PreflightError
+from stacks.settings import Settings, parse
+
+PRODUCT = "nvidia.com/gpu.product"
+
+
+def settings(target: str, **graph: Any) -> Settings:
+    stack = {
+        "target": target,
+        "cluster": {"kind": "existing"},
+        "platform": {"install": False},
+        "graph": graph,
+    }
+    return parse(stack, set())
+
+
+class Cluster:
+    """kubectl against a cluster of these nodes and pods (name to readiness), by `app.kubernetes.io/name`."""
+
+    def __init__(
+        self, nodes: Mapping[str, Mapping[str, str]] | None = None, **pods: Mapping[str, bool]
+    ) -> None:
+        self.nodes, self.pods = nodes or {}, pods
+
+    def __call__(self, *arguments: str, stdin: str = "") -> str:
+        if arguments[1] == "nodes":
+            items = [{"metadata": {"name": name, "labels": dict(each)}} for name, each in self.nodes.items()]
+            return json.dumps({"items": items})
+        name = next(a for a in arguments if a.startswith("--selector=")).rpartition("=")[2]
+        return json.dumps({"items": [pod(*each) for each in self.pods.get(name, {}).items()]})
+
+
+def pod(name: str, ready: bool) -> dict[str, Any]:
+    conditions = [{"type": "Ready", "status": str(ready)}]
+    return {
+        "metadata": {"namespace": "dynamo-system", "name": name},
+        "status": {"conditions": conditions},
+    }
+
+
+def cuda(
+    major: str, minor: str, product: str = "NVIDIA-B200", style: str = "runtime-version"
+) -> dict[str, str]:
+    kind = f"nvidia.com/cuda.{style}"
+    return {PRODUCT: product, f"{kind}.major": major, f"{kind}.minor": minor}
+
+
+@pytest.mark.parametrize("style", ["runtime-version", "runtime"])
+def test_a_driver_that_is_too_old_for_the_graph_is_named(style: str) -> None:
+    nodes = {"old": cuda("12", "4", style=style), "new": cuda("13", "0", style=style)}
+    assert list(drivers(settings("trtllm-disagg-b200").plans(), Cluster(nodes))) == [
+        "graph: node old has a driver for CUDA 12.4, but gpt-oss-disagg needs 12.8 or newer; install a newer NVIDIA "
+        "driver there"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("target", "labels"),
+    [
+        ("trtllm-disagg-b200", cuda("12", "8")),
+        ("trtllm-disagg-b200", {PRODUCT: "NVIDIA-B200"}),
+        ("trtllm-disagg-b200", cuda("12", "4", product="NVIDIA-H100-80GB-HBM3")),
+        ("vllm-disagg-h100", cuda("12", "4", product="NVIDIA-H100-80GB-HBM3")),
+        ("mocker-disagg-cpu", cuda("12", "4")),
+    ],
+    ids=["new enough", "says nothing", "another GPU", "another engine", "no GPU"],
+)
+def test_other_nodes_are_no_problem(target: str, labels: dict[str, str]) -> None:
+    assert not list(drivers(settings(target).plans(), Cluster({"node": labels})))
+
+
+def test_services_that_are_there_and_not_ready_are_named() -> None:
+    made = settings("vllm-disagg-h100", dynamoVersion="0.4.1")
+    platform = made.platform_plan(made.plans())
+    broken = Cluster(nats={"nats-0": False, "nats-1": True}, etcd={"etcd-0": False})
+    assert list(services(platform, broken)) == [
+        "platform: its graphs need etcd, but none of its pods is ready (dynamo-system/etcd-0); see their logs"
+    ]
+    assert not list(services(platform, Cluster())), "they may be outside of the cluster"
+
+
+def test_services_that_no_graph_needs_are_not_asked_for() -> None:
+    made = settings("vllm-disagg-h100", dynamoVersion="1.4.2")
+    assert not list(services(made.platform_plan(made.plans()), Cluster(nats={"nats-0": False})))
+
+
+def kubectl_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    program = folder / "kubectl"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_the_cluster_of_the_stack_file_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = json.dumps({"items": [{"metadata": {"name": "old", "labels": cuda("12", "4")}}]})
+    nothing = json.dumps({"items": []})
+    case = f"""case "$*" in --context=ours*get\\ nodes*) echo '{answer}';; *) echo '{nothing}';; esac"""
+    kubectl_on_path(tmp_path, monkeypatch, case)
+    with pytest.raises(PreflightError, match="node old has a driver for CUDA"):
+        check_with_own_kubectl(settings("trtllm-disagg-b200"), ["--context=ours"], print)
+
+
+def test_a_cluster_that_does_not_answer_is_said_and_not_judged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl_on_path(tmp_path, monkeypatch, "echo forbidden >&2; exit 1")
+    said: list[str] = []
+    check_with_own_kubectl(settings("trtllm-disagg-b200"), [], said.append)
+    assert said == ["drivers and services of the cluster were not looked at: forbidden"]
