@@ -97,8 +97,8 @@ class Target:
     engine_settings: where the source puts parallelism and limits, "arguments" or "engine file".
     gpus: GPU models it is published for, the default first; empty for CPU nodes. archs: CPU architectures it may run
     on. dynamo_version: the release where a stack says none. since: the first minor release that can run it. until: the
-    first that cannot any more. unprivileged_since: the first minor release whose image runs it as another user than root.
-    image: the source's own, where the release's published image cannot serve GPT-OSS.
+    first that cannot any more. unprivileged_since: the first minor release whose image runs it as another user than
+    root. image: the source's own, where the release's published image cannot serve GPT-OSS.
     kv_block_size: tokens of one KV cache block, where workers and the kv router must agree.
     shared_memory: size of /dev/shm. needs_compute_domain: workers want a ComputeDomain channel (NVLink across nodes).
     speculative_tokens: tokens that the EAGLE3 draft model proposes at a time; None without speculative decoding.

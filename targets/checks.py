@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from targets.catalogue import Engine, Role, Worker
 from targets.hardware import INSTANCE_TYPES, InstanceType
+from targets.knobs import GUIDE_COMMIT
 from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
 from targets.registration import ONE_NAMESPACE_BEFORE, strategy
 from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
@@ -434,6 +435,15 @@ def _built_image(plan: GraphPlan) -> Iterator[str]:
     for name in ("repository", "tag", "digest"):
         if value := getattr(knobs, name):
             yield f"{key}.{name}: {value!r} and {key}.build exclude each other; keep one"
+    if (
+        knobs.build is not None
+        and knobs.build.git_ref == GUIDE_COMMIT
+        and plan.version >= _LOADS_GPT_OSS_SINCE
+    ):
+        yield (
+            f"{key}.build.gitRef: the default is the commit of Dynamo 0.4.1, but {plan.name} is {plan.version}; name a "
+            f"commit of that release, and its dockerfile and buildArgs"
+        )
 
 
 def _names(plan: GraphPlan) -> Iterator[str]:

@@ -89,12 +89,14 @@ class FrontendKnobs(Strict):
     """Environment added to ours."""
 
 
+GUIDE_COMMIT = "9a02188531916f79a6ce84e9eb67f6fee6701a0b"
+"""Dynamo 0.4.1, which has the Dockerfile of the first TensorRT-LLM guide."""
+
+
 class ImageBuild(Strict):
     """An image of one's own, built in AWS from Dynamo's sources for the pool's architecture."""
 
-    git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] = (
-        "9a02188531916f79a6ce84e9eb67f6fee6701a0b"
-    )
+    git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] = GUIDE_COMMIT
     """Commit of the sources; Dynamo 0.4.1, which has the guide's Dockerfile, where nothing is said."""
     region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """AWS region of the build and of the registry that keeps the image."""

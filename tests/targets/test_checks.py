@@ -7,7 +7,7 @@ import pytest
 
 from targets.catalogue import TARGETS, Target
 from targets.checks import check, check_local_copy, check_platform, check_together
-from targets.hardware import INSTANCE_TYPES, InstanceType
+from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, Refusal, resolve
 from targets.releases import Version
@@ -66,6 +66,11 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.dynamoVersion: the published image of 0.4.1 holds TensorRT-LLM 1.0.0rc6, which cannot load GPT-OSS; "
         "choose target trtllm-disagg-b200-0.4, whose image can, set graph.image.repository or graph.image.build to one "
         "that can, or use 1.0.2 or newer",
+    ),
+    "the sources of 0.4.1 for a newer release": (
+        plan(GUIDE, B200, dynamoVersion="1.2.1", image={"build": {"region": "us-east-1"}}),
+        "graph.image.build.gitRef: the default is the commit of Dynamo 0.4.1, but gpt-oss-disagg is 1.2.1; name a "
+        "commit of that release, and its dockerfile and buildArgs",
     ),
     "the guide of 0.4 on a newer release": (
         plan(OLD_GUIDE, B200, dynamoVersion="1.0.2"),
@@ -282,6 +287,7 @@ ACCEPTED = {
         GUIDE, B200, dynamoVersion="0.4.1", image={"repository": "registry.example.com/gpt-oss"}
     ),
     "an image that is built, of the graph's release": plan(GUIDE, B200, image={"build": BUILD}),
+    "the guide's own image, built": plan(OLD_GUIDE, B200, image={"build": {"region": "us-east-1"}}),
     "the guide of 0.4 with either strategy": plan(OLD_GUIDE, B200, disaggregationStrategy="decode_first"),
     "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
     "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
