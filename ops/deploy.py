@@ -368,7 +368,9 @@ def _object_line(obj: Mapping[str, Any]) -> str:
     status = obj.get("status", {})
     state = status.get("state") or status.get("phase")
     if not state and obj["kind"] == "Job":
-        state = next((c["type"] for c in status.get("conditions", []) if c["status"] == "True"), "Running")
+        true = [c["type"] for c in status.get("conditions", []) if c["status"] == "True"]
+        # Kubernetes adds others on the way, such as SuccessCriteriaMet.
+        state = next((kind for kind in ("Complete", "Failed") if kind in true), "Running")
     return f"{obj['kind']:<24} {obj['metadata']['name']:<32} {state or 'there'}"
 
 

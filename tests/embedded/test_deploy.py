@@ -94,6 +94,11 @@ def test_the_download_ends_before_the_graph_begins(state: Path) -> None:
     assert job["status"]["completionTime"] <= graph["metadata"]["creationTimestamp"]
 
 
+def test_status_calls_the_finished_download_complete(state: Path) -> None:
+    lines = [line.split() for line in deploy.status(dev(), state=state)]
+    assert ["Job", "model-download", "Complete"] in lines
+
+
 def test_second_up_changes_nothing_and_says_so(state: Path) -> None:
     before = {obj["metadata"]["uid"]: obj["metadata"]["generation"] for obj in objects(state, "jobs")}
     _, said = up(dev(), state)
