@@ -1,5 +1,6 @@
 """Which graphs an operator of a release is asked to run: every target in every release of it, and every option."""
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,12 +9,15 @@ from embedded import nodes
 from graphs.compute_domain import compute_domain
 from graphs.deployment import graph_deployment
 from graphs.model_cache import claim
-from stacks.settings import Settings, parse
+from graphs.names import POOL_LABEL
+from stacks.settings import ConfigError, Settings, parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH
 from tests.operator.release import Object
 
+_CASE = "dynamo-gpt-oss/case"
+"""Label of nodes that one case's workers run on."""
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
 _AWS = {"cluster": {"kind": "existing", "efa": True}}
 _MANY = _AWS | {"pool": {"nodes": 3}, "monitoring": {"kind": "install"}}
@@ -61,19 +65,35 @@ class Case:
     platform: str
     said: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def namespace(self) -> str:
+        """The case's own; short, because a label must hold it and the graph's name in 63 characters."""
+        return f"case-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
+
     def settings(self, **graph: Any) -> Settings:
-        """The stack, with more said of its main graph. Raises stacks.settings.ConfigError."""
+        """The stack, on nodes of its own, with more said of its main graph. Raises stacks.settings.ConfigError."""
         said = _filled(self.said, self.version)
         values = {
             "target": self.target,
             "cluster": {"kind": "existing"},
             "platform": {"version": self.platform},
+            "pool": {},
             **said,
             "graph": _merged({"dynamoVersion": self.version, **said.get("graph", {})}, graph),
         }
+        for pool in (values["pool"], *values.get("pools", ())):
+            pool["nodeSelector"] = {_CASE: self.namespace}
         for each in values.get("graphs", ()):
             each.setdefault("dynamoVersion", self.version)
         return parse(values, set())
+
+    def is_taken(self) -> bool:
+        """Whether the project takes the stack, and refuses nothing of it."""
+        try:
+            self.settings().plans()
+        except ConfigError:
+            return False
+        return True
 
 
 def cases(line: str) -> Iterator[Case]:
@@ -102,10 +122,11 @@ def surroundings(plan: GraphPlan, namespace: str) -> list[Object]:
 
 
 def pool_nodes(plan: GraphPlan, namespace: str) -> list[Object]:
-    """The nodes of the graph's pool, empty and this case's alone by name."""
+    """The nodes of the graph's pool, empty and this case's alone."""
     pool = plan.pool
+    labels = dict(pool.node_selector) | ({POOL_LABEL: pool.name} if pool.alike else {})
     return [
-        nodes.node(pool.instance, f"{namespace}-{pool.name}-{index}", "us-east-1a", {})
+        nodes.node(pool.instance, f"{namespace}-{pool.name}-{index}", "us-east-1a", labels)
         for index in range(pool.nodes)
     ]
 

@@ -1,17 +1,26 @@
 """Running operators, one a release, and the line that sums up what they did."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
 from embedded.processes import Report
+from tests.operator.cases import Case
 from tests.operator.release import VARIABLE, Release, releases
 from tests.operator.running import Operator
+from tests.operator.walk import Outcome, walk
 
-OUTCOMES = ("cases", "refused by the project", "admitted", "Ready", "rolled")
+OUTCOMES = (
+    "cases", "refused by the project", "admitted", "Ready", "rolled", "rolled on full nodes", "scaled", "renamed",
+    "deleted",
+)  # fmt: skip
 """What the summary counts; a test of a case records those that it came to as properties `outcome`."""
+AT_ONCE = 4
+"""Cases that are walked side by side: they wait most of the time, and two cores bear as many."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -48,12 +57,14 @@ class Operators:
     def __init__(self, folder: Path, report: Report) -> None:
         self._folder, self._report = folder, report
         self._running: dict[str, Operator] = {}
+        self._starting = Lock()
 
     def of(self, release: Release) -> Operator:
-        if release.line not in self._running:
-            self._report(f"starting the operator of {release.line}")
-            self._running[release.line] = Operator(release, self._folder / release.line, self._report)
-        return self._running[release.line]
+        with self._starting:
+            if release.line not in self._running:
+                self._report(f"starting the operator of {release.line}")
+                self._running[release.line] = Operator(release, self._folder / release.line, self._report)
+            return self._running[release.line]
 
     def stop(self) -> None:
         for operator in self._running.values():
@@ -63,5 +74,48 @@ class Operators:
 @pytest.fixture(scope="session")
 def operators(tmp_path_factory: pytest.TempPathFactory, progress: Report) -> Iterator[Operators]:
     running = Operators(tmp_path_factory.mktemp("operators"), progress)
+    yield running
+    running.stop()
+
+
+class Walks:
+    """Cases on their way, in the order of the session's tests, a few at once."""
+
+    def __init__(self, operators: Operators, asked: Iterable[tuple[Release, Case]]) -> None:
+        self._operators = operators
+        self._threads = ThreadPoolExecutor(AT_ONCE)
+        self._came_to: dict[tuple[str, str], list[str]] = {}
+        self._ends: dict[tuple[str, str], Future[None]] = {}
+        for release, case in asked:
+            came_to = self._came_to[release.line, case.name] = []
+            self._ends[release.line, case.name] = self._threads.submit(
+                self._walk, release, case, came_to.append
+            )
+
+    def end(self, release: Release, case: Case, came_to: Outcome) -> None:
+        """Waits for the end of a case's walk and tells what it came to. Fails as the walk did."""
+        error = self._ends[release.line, case.name].exception()
+        for what in self._came_to[release.line, case.name]:
+            came_to(what)
+        if error is not None:
+            raise error
+
+    def stop(self) -> None:
+        """Begins no further walk, and waits for those that are under way."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def _walk(self, release: Release, case: Case, came_to: Outcome) -> None:
+        walk(self._operators.of(release), case, came_to)
+
+
+@pytest.fixture(scope="session")
+def walks(operators: Operators, request: pytest.FixtureRequest) -> Iterator[Walks]:
+    """Of the cases that this session's tests ask for and the project takes."""
+    asked = [
+        (one.callspec.params["release"], one.callspec.params["case"])
+        for one in request.session.items
+        if isinstance(one, pytest.Function) and "walks" in one.fixturenames
+    ]
+    running = Walks(operators, ((release, case) for release, case in asked if case.is_taken()))
     yield running
     running.stop()

@@ -10,7 +10,6 @@ from embedded.nodes import node
 from graphs.deployment import graph_deployment
 from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES
-from targets.plan import GraphPlan
 from tests.operator import observe
 from tests.operator.cases import Case, pool_nodes, surroundings
 from tests.operator.release import Object
@@ -19,79 +18,123 @@ from tests.waiting import eventually
 
 Outcome = Callable[[str], None]
 """Takes what a case has come to, for the summary."""
-_SECONDS = 60
+_SECONDS = 120
 _GRAPH = "nvidia.com/dynamo-graph-deployment-name"
+_WORKER = "nvidia.com/dynamo-worker-hash"
 
 
-class Walk:
+def walk(operator: Operator, case: Case, came_to: Outcome) -> None:
+    """Applies, changes, scales, renames and deletes a case's main graph, as `pulumi up` would. Fails where it fails."""
+    walked = _Walk(operator, case)
+    main, *others = (plan.name for plan in walked.plans)
+    with walked.prepared():
+        first = walked.applied(case.settings())
+        came_to("admitted")
+        walked.ready()
+        came_to("Ready")
+        assert walked.applied(case.settings()) == first, "the same graphs once more are a change"
+        before, beside = walked.workers(main), {name: walked.workers(name) for name in others}
+        full = walked.is_full()
+        knob = {str(planned.role): {"env": {"KNOB": "turned"}} for planned in walked.plans[0].workers}
+        second = walked.applied(case.settings(**knob))
+        assert second[main] > first[main], "a knob is no change"
+        walked.ready()
+        eventually(lambda: not before & walked.workers(main), _SECONDS)
+        assert {name: walked.workers(name) for name in others} == beside, "a knob of one graph rolls another"
+        came_to("rolled")
+        if full:
+            came_to("rolled on full nodes")
+        walked.applied(case.settings(**knob, frontend={"replicas": 2}))
+        walked.ready()
+        came_to("scaled")
+        walked.delete(main)
+        walked.applied(case.settings(name="renamed"))
+        walked.ready()
+        came_to("renamed")
+        for name in ("renamed", *others):
+            walked.delete(name)
+        came_to("deleted")
+
+
+class _Walk:
     """The graphs of one case in a namespace and on nodes of their own."""
 
-    def __init__(self, operator: Operator, case: Case, namespace: str) -> None:
-        self._operator, self._case, self.namespace = operator, case, namespace
+    def __init__(self, operator: Operator, case: Case) -> None:
+        self._operator, self._case = operator, case
         self.plans = case.settings().plans()
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
         """Claims, ComputeDomains and just as many nodes as the pools have; nothing of it stays."""
-        operator = self._operator
-        operator.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}])
-        nodes = {
-            one["metadata"]["name"]: one for plan in self.plans for one in pool_nodes(plan, self.namespace)
-        }
-        cpu = node(INSTANCE_TYPES["m7i.4xlarge"], f"{self.namespace}-cpu", "us-east-1a")
+        operator, namespace = self._operator, self._case.namespace
+        operator.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}])
+        nodes = {one["metadata"]["name"]: one for plan in self.plans for one in pool_nodes(plan, namespace)}
+        cpu = node(INSTANCE_TYPES["m7i.4xlarge"], f"{namespace}-cpu", "us-east-1a")
         cluster.add_nodes([*nodes.values(), cpu], operator.state)
-        needed = [one for plan in self.plans for one in surroundings(plan, self.namespace)]
-        operator.apply({one["kind"] + one["metadata"]["name"]: one for one in needed}.values())
         try:
             yield
         finally:
             with suppress(ClusterError):
-                operator.kubectl("delete", observe.GRAPHS, "--all", f"--namespace={self.namespace}")
-            operator.kubectl("delete", "namespace", self.namespace)
+                operator.kubectl("delete", observe.GRAPHS, "--all", f"--namespace={namespace}")
+            operator.kubectl("delete", "namespace", namespace)
             operator.kubectl("delete", "nodes", *nodes, cpu["metadata"]["name"])
 
-    def graphs(self, settings: Settings | None = None) -> list[Object]:
-        plans: tuple[GraphPlan, ...] = settings.plans() if settings else self.plans
-        return [graph_deployment(plan, self.namespace) for plan in plans]
-
-    def applied(self, graphs: list[Object]) -> dict[str, int]:
-        """Applies the graphs as Pulumi does; returns each one's generation."""
-        self._operator.apply(graphs)
+    def applied(self, settings: Settings) -> dict[str, int]:
+        """Applies the graphs and what they need as Pulumi does; returns each graph's generation."""
+        namespace, plans = self._case.namespace, settings.plans()
+        needed = [one for plan in plans for one in surroundings(plan, namespace)]
+        self._operator.apply({one["kind"] + one["metadata"]["name"]: one for one in needed}.values())
+        self._operator.apply([graph_deployment(plan, namespace) for plan in plans])
         return {one["metadata"]["name"]: one["metadata"]["generation"] for one in self._stored()}
 
     def ready(self) -> None:
-        """Waits until every graph is Ready. Fails with what the operator says of those that are not."""
+        """Waits until every graph is Ready as it is now. Fails with what the operator says of those that are not."""
         try:
-            eventually(
-                lambda: all(self._is_ready(one["metadata"]["name"]) for one in self._stored()), _SECONDS
-            )
-        except AssertionError:
-            raise AssertionError("\n".join(map(_said, self._stored()))) from None
+            # kubectl holds a condition to the generation that the status was written for.
+            self._operator.kubectl(
+                "wait", observe.GRAPHS, "--all", "--for=condition=Ready",
+                f"--timeout={_SECONDS}s", f"--namespace={self._case.namespace}",
+            )  # fmt: skip
+        except ClusterError:
+            raise AssertionError("\n".join(self._said())) from None
 
-    def workers(self) -> set[str]:
-        """Identities of the pods that have GPUs or are told to be workers, those that end left out."""
+    def workers(self, graph: str) -> set[str]:
+        """Identities of a graph's worker pods, those that end left out."""
         return {
             one["metadata"]["uid"]
-            for one in self._operator.get("pods", f"--namespace={self.namespace}")
-            if "nvidia.com/dynamo-worker-hash" in one["metadata"]["labels"]
+            for one in self._pods()
+            if one["metadata"]["labels"].get(_GRAPH) == graph
+            and _WORKER in one["metadata"]["labels"]
             and "deletionTimestamp" not in one["metadata"]
         }
 
+    def is_full(self) -> bool:
+        """Whether the main graph's pods use every GPU of its pool."""
+        main = self.plans[0]
+        return 0 < main.pool.gpus == main.gpus
+
     def delete(self, name: str) -> None:
         """Deletes a graph and waits until its pods are gone."""
-        self._operator.kubectl("delete", observe.GRAPHS, name, f"--namespace={self.namespace}")
-        query = ("pods", f"--namespace={self.namespace}", f"--selector={_GRAPH}={name}")
-        eventually(lambda: not self._operator.get(*query), _SECONDS)
+        self._operator.kubectl("delete", observe.GRAPHS, name, f"--namespace={self._case.namespace}")
+        eventually(lambda: not self._pods(f"--selector={_GRAPH}={name}"), _SECONDS)
 
     def _stored(self) -> list[Object]:
-        found: list[Object] = self._operator.get(observe.GRAPHS, f"--namespace={self.namespace}")
+        found: list[Object] = self._operator.get(observe.GRAPHS, f"--namespace={self._case.namespace}")
         return found
 
-    def _is_ready(self, name: str) -> bool:
-        return observe.is_ready(self._operator, self.namespace, name)
+    def _pods(self, *query: str) -> list[Object]:
+        found: list[Object] = self._operator.get("pods", f"--namespace={self._case.namespace}", *query)
+        return found
 
-
-def _said(graph: Object) -> str:
-    status: Any = graph.get("status", {})
-    conditions = [f"{one['type']}={one['status']} {one['message']}" for one in status.get("conditions", ())]
-    return f"{graph['metadata']['name']}: {status.get('state')}: {'; '.join(conditions)}"
+    def _said(self) -> Iterator[str]:
+        """What graphs and pods that are not ready say of themselves."""
+        for one in [*self._stored(), *self._pods()]:
+            status: Any = one.get("status", {})
+            conditions = [
+                f"{each['type']}={each['status']} {each.get('message', '')}"
+                for each in status.get("conditions", ())
+                if each["status"] != "True"
+            ]
+            if conditions:
+                state = status.get("state", status.get("phase"))
+                yield f"{one['metadata']['name']}: {state}: {'; '.join(conditions)}"
