@@ -22,8 +22,9 @@ GROVE_NAME_LIMIT = 45
 _DISK_SHARE = 0.9
 """Of a node's disk, for pods: the kubelet evicts them when less than a tenth is free."""
 _NUMBER = r"(0|[1-9]\d*)"
-_SEMANTIC_TAG = re.compile(rf"^[vV]?{_NUMBER}\.{_NUMBER}\.{_NUMBER}([-+][0-9A-Za-z.+-]+)?$")
-"""As operators from 1.4 read an image's tag: three numbers without leading zeros, and what a version may end with."""
+_WORD = rf"({_NUMBER}|\d*[A-Za-z-][0-9A-Za-z-]*)"
+_SEMANTIC_TAG = re.compile(rf"[vV]?{_NUMBER}(\.{_NUMBER}){{2}}(-{_WORD}(\.{_WORD})*)?")
+"""As operators from 1.4 read an image's tag: a semantic version, so no number has leading zeros."""
 _RESERVED_ENV = {
     "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
     "DYN_NAMESPACE": "the operator sets it; graphs that share one would see each other's workers",
@@ -418,7 +419,7 @@ def _image(plan: GraphPlan) -> Iterator[str]:
     if not plan.says_runtime_version:
         return
     said = None if knobs.digest else (knobs.tag or str(plan.version))
-    if knobs.runtime_version is None and (said is None or not _SEMANTIC_TAG.match(said)):
+    if knobs.runtime_version is None and (said is None or not _SEMANTIC_TAG.fullmatch(said)):
         yield (
             f"{plan.key}.image: {plan.image!r} does not say its Dynamo version, which the operator demands; "
             f"set {plan.key}.image.runtimeVersion to MAJOR.MINOR.PATCH"

@@ -1,7 +1,8 @@
 """One stack's graphs on a real operator, from the first apply to the last pod gone."""
 
+import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any
 
 from embedded import cluster
@@ -74,18 +75,21 @@ class _Walk:
         try:
             yield
         finally:
-            with suppress(ClusterError):
-                operator.kubectl("delete", observe.GRAPHS, "--all", f"--namespace={namespace}")
-            operator.kubectl("delete", "namespace", namespace)
+            operator.kubectl("delete", "namespace", namespace, "--wait=false")
             operator.kubectl("delete", "nodes", *nodes, cpu["metadata"]["name"])
 
     def applied(self, settings: Settings) -> dict[str, int]:
         """Applies the graphs and what they need as Pulumi does; returns each graph's generation."""
         namespace, plans = self._case.namespace, settings.plans()
-        needed = [one for plan in plans for one in surroundings(plan, namespace)]
-        self._operator.apply({one["kind"] + one["metadata"]["name"]: one for one in needed}.values())
-        self._operator.apply([graph_deployment(plan, namespace) for plan in plans])
-        return {one["metadata"]["name"]: one["metadata"]["generation"] for one in self._stored()}
+        objects = [one for plan in plans for one in surroundings(plan, namespace)]
+        objects += [graph_deployment(plan, namespace) for plan in plans]
+        distinct = {(one["kind"], one["metadata"]["name"]): one for one in objects}
+        answer = json.loads(self._operator.apply(distinct.values(), "--output=json"))
+        return {
+            one["metadata"]["name"]: one["metadata"]["generation"]
+            for one in answer["items"]
+            if one["kind"] == "DynamoGraphDeployment"
+        }
 
     def ready(self) -> None:
         """Waits until every graph is Ready as it is now. Fails with what the operator says of those that are not."""
@@ -116,14 +120,17 @@ class _Walk:
     def delete(self, name: str) -> None:
         """Deletes a graph and waits until its pods are gone."""
         self._operator.kubectl("delete", observe.GRAPHS, name, f"--namespace={self._case.namespace}")
-        eventually(lambda: not self._pods(f"--selector={_GRAPH}={name}"), _SECONDS)
+        self._operator.kubectl(
+            "wait", "pods", f"--selector={_GRAPH}={name}", "--for=delete",
+            f"--timeout={_SECONDS}s", f"--namespace={self._case.namespace}",
+        )  # fmt: skip
 
     def _stored(self) -> list[Object]:
         found: list[Object] = self._operator.get(observe.GRAPHS, f"--namespace={self._case.namespace}")
         return found
 
-    def _pods(self, *query: str) -> list[Object]:
-        found: list[Object] = self._operator.get("pods", f"--namespace={self._case.namespace}", *query)
+    def _pods(self) -> list[Object]:
+        found: list[Object] = self._operator.get("pods", f"--namespace={self._case.namespace}")
         return found
 
     def _said(self) -> Iterator[str]:

@@ -233,6 +233,11 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.02.1' does not say its Dynamo version, which "
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
+    "tag with a leading zero at its end": (
+        plan(GUIDE, B200, image={"tag": "1.2.1-01"}),
+        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1-01' does not say its Dynamo version, which "
+        "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
+    ),
     "tag of two numbers": (
         plan(GUIDE, B200, image={"tag": "1.2"}),
         "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2' does not say its Dynamo version, which "
