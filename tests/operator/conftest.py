@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import pytest
 
@@ -111,7 +112,7 @@ class Walks:
 @pytest.fixture(scope="session")
 def walks(operators: Operators, request: pytest.FixtureRequest) -> Iterator[Walks]:
     """Of the cases that this session's tests ask for and the project takes."""
-    asked = [
+    asked: list[tuple[Any, Any]] = [
         (one.callspec.params["release"], one.callspec.params["case"])
         for one in request.session.items
         if isinstance(one, pytest.Function) and "walks" in one.fixturenames

@@ -10,7 +10,6 @@ from tests.embedded.example_graphs import Graph, alpha, beta, changed
 from tests.operator import normal
 from tests.operator.release import Object
 from tests.operator.running import Operator
-from tests.waiting import eventually
 
 GRAPHS = "dynamographdeployments.nvidia.com"
 _COMPONENT = "nvidia.com/dynamo-component"
@@ -67,20 +66,18 @@ def prepare(operator: Operator, namespace: str) -> None:
     )
 
 
-def is_ready(operator: Operator, namespace: str, name: str) -> bool:
-    """Whether a graph is Ready as it is now."""
-    graph = operator.get(GRAPHS, name, f"--namespace={namespace}")
-    found = graph.get("status", {})
-    condition: Object = next((one for one in found.get("conditions", ()) if one["type"] == "Ready"), {})
-    generation = graph["metadata"]["generation"]
-    return condition.get("status") == "True" and found.get("observedGeneration") == generation
+def wait_until_ready(operator: Operator, namespace: str) -> None:
+    """Waits until every graph of a namespace is Ready as it is now. Raises ClusterError if one is not in time."""
+    # kubectl holds the condition to the generation that the status was written for.
+    how = ("--all", "--for=condition=Ready", f"--timeout={_SECONDS}s", f"--namespace={namespace}")
+    operator.kubectl("wait", GRAPHS, *how)
 
 
 def observe(operator: Operator, namespace: str, graph: Graph) -> Object:
     """Applies the graph, waits until it is Ready, and says what there is then."""
     name = graph["metadata"]["name"]
     operator.apply([changed(graph, "metadata/namespace", namespace)])
-    eventually(lambda: is_ready(operator, namespace, name), _SECONDS)
+    wait_until_ready(operator, namespace)
     return made(operator, namespace, name)
 
 

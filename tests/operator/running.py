@@ -104,9 +104,11 @@ class Operator:
             ports = [{"name": "webhook", "port": port}]
             return one | {"spec": {"type": "ExternalName", "externalName": "localhost", "ports": ports}}
         clients = [hook["clientConfig"] for hook in one.get("webhooks", ())]
-        conversion = one.get("spec", {}).get("conversion", {}) if "spec" in one else {}
-        if "webhook" in conversion:
-            clients.append(conversion["webhook"]["clientConfig"])
+        if len(one.get("spec", {}).get("versions", ())) > 1:
+            # 1.2's definitions leave it to the operator, which writes it only with a certificate of its own.
+            client: Object = {"service": {"path": "/convert"}}
+            one["spec"]["conversion"] = _converted_by(client)
+            clients.append(client)
         for client in clients:
             client["service"] |= {"name": self._service, "namespace": NAMESPACE, "port": port}
             client["caBundle"] = self._authority
@@ -159,6 +161,14 @@ class Operator:
                 return True
         except (urllib.error.URLError, OSError):
             return False
+
+
+def _converted_by(client: Object) -> Object:
+    """What a definition says of the webhook that turns its versions into each other."""
+    return {
+        "strategy": "Webhook",
+        "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]},
+    }
 
 
 def _configuration(chart: Sequence[Object]) -> Object:

@@ -18,7 +18,7 @@ def test_a_graph_becomes_what_is_kept(operators: Operators, release: Release, ex
     try:
         found = observe.observe(operator, namespace, observe.examples()[example])
     finally:
-        operator.kubectl("delete", "namespace", namespace)
+        operator.kubectl("delete", "namespace", namespace, "--wait=false")
     path = observe.file(release.line, example)
     if os.environ.get("REGENERATE"):
         path.parent.mkdir(exist_ok=True)

@@ -15,7 +15,7 @@ def test_graphs_are_admitted_or_refused_as_kept(operators: Operators, release: R
     operator, namespace = operators.of(release), "verdicts"
     observe.prepare(operator, namespace)
     found = dict(verdicts.ask(operator, namespace, mutations()))
-    operator.kubectl("delete", "namespace", namespace)
+    operator.kubectl("delete", "namespace", namespace, "--wait=false")
     if os.environ.get("REGENERATE"):
         verdicts.write(release.line, found)
     kept = {name: lines.get(release.line) for name, lines in verdicts.read().items()}

@@ -94,11 +94,7 @@ class _Walk:
     def ready(self) -> None:
         """Waits until every graph is Ready as it is now. Fails with what the operator says of those that are not."""
         try:
-            # kubectl holds a condition to the generation that the status was written for.
-            self._operator.kubectl(
-                "wait", observe.GRAPHS, "--all", "--for=condition=Ready",
-                f"--timeout={_SECONDS}s", f"--namespace={self._case.namespace}",
-            )  # fmt: skip
+            observe.wait_until_ready(self._operator, self._case.namespace)
         except ClusterError:
             raise AssertionError("\n".join(self._said())) from None
 

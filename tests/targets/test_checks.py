@@ -287,6 +287,9 @@ ACCEPTED = {
     "a tag with its version": plan(
         GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.4.2"}, dynamoVersion="1.4.2"
     ),
+    "a tag that says more than its version": plan(
+        GUIDE, B200, image={"tag": "v1.4.2-rc.1-efa"}, dynamoVersion="1.4.2"
+    ),
     "a tag without a version before 1.4": plan(GUIDE, B200, image={"tag": "latest"}, dynamoVersion="1.3.1"),
     "an image of one's own that can load GPT-OSS on 0.4": plan(
         GUIDE, B200, dynamoVersion="0.4.1", image={"repository": "registry.example.com/gpt-oss"}
