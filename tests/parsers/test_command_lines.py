@@ -44,11 +44,13 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
 
 
 def _instance(target: Target) -> InstanceType:
-    return next(
+    """One of those with most GPUs: a graph of a release without EFA's images needs all of them on one node."""
+    fitting = [
         instance
         for instance in reversed(INSTANCE_TYPES.values())
         if instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
-    )
+    ]
+    return max(fitting, key=lambda instance: instance.gpus)
 
 
 def command_lines(manifest: object) -> Iterator[tuple[str, list[str]]]:
