@@ -83,19 +83,8 @@ def _folded(key: str, value: str) -> str:
 def _component_rules(component: Component, platform: Platform) -> Iterator[str]:
     raw, path = component.raw, component.path
     alpha = "services" in path
-    image = _image(component)
-    where = f"{path}.{'extraPodSpec.mainContainer' if alpha else 'podTemplate.spec.containers[main]'}.image"
-    if not image:
-        yield f"{where} is required"
-    elif (
-        platform.has_runtime_version
-        and "runtimeVersionOverride" not in raw
-        and not _SEMVER.fullmatch(_tag(image))
-    ):
-        yield (
-            f"{path}.runtimeVersionOverride is required when the specified Dynamo runtime container image has no "
-            f"parseable semantic-version tag: {image}"
-        )
+    if platform.has_runtime_version:
+        yield from _image_rules(component)
     if component.type == "epp":
         yield f"{path}: type epp needs the InferencePool API, which this cluster does not serve"
     if alpha:
@@ -108,6 +97,19 @@ def _component_rules(component: Component, platform: Platform) -> Iterator[str]:
         yield (
             f"{path}.frontendSidecar must match a podTemplate.spec.containers name ({', '.join(names)}), "
             f"not {raw['frontendSidecar']!r}"
+        )
+
+
+def _image_rules(component: Component) -> Iterator[str]:
+    raw, path = component.raw, component.path
+    image = _image(component)
+    main = "extraPodSpec.mainContainer" if "services" in path else "podTemplate.spec.containers[main]"
+    if not image:
+        yield f"{path}.{main}.image is required"
+    elif "runtimeVersionOverride" not in raw and not _SEMVER.fullmatch(_tag(image)):
+        yield (
+            f"{path}.runtimeVersionOverride is required when the specified Dynamo runtime container image has no "
+            f"parseable semantic-version tag: {image}"
         )
 
 

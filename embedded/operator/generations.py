@@ -14,7 +14,7 @@ from embedded.operator.platform import Platform
 from targets.releases import Version
 
 HASH, FIRST_HASH = "nvidia.com/current-worker-hash-v2", "nvidia.com/current-worker-hash"
-"""Annotations of a graph: the generation that is complete. The second one is written before 1.4 as well."""
+"""Annotations of a graph: the generation that is complete. The second one is written before 1.3 as well."""
 MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 DEFAULT_LIMIT = "25%"
@@ -159,4 +159,4 @@ def _shared_out(before: Sequence[Generation], total: int) -> dict[str, int]:
 def hashes(graph: Object, platform: Platform) -> dict[str, str]:
     """The annotations by which the graph's present workers are the complete generation."""
     mark = worker_hash(graph)
-    return {HASH: mark} if platform.version >= Version(1, 4) else {HASH: mark, FIRST_HASH: mark}
+    return {HASH: mark} if platform.version >= Version(1, 3) else {HASH: mark, FIRST_HASH: mark}

@@ -22,7 +22,9 @@ class Platform:
 
     @property
     def has_runtime_version(self) -> bool:
-        """Whether components have runtimeVersionOverride, which an image without a semantic tag then needs."""
+        """Whether components have runtimeVersionOverride, which an image without a semantic tag then needs.
+
+        An image is demanded since then, too."""
         return self.version >= Version(1, 4)
 
     @property

@@ -17,6 +17,8 @@ OWN_LABEL = "dynamo-gpt-oss/simulated"
 """Of the stand-in's own objects."""
 DEFAULT_PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 """Left out where the graph has none: simulated pods have nothing to ask, and rendered graphs say their own."""
+NATS = "NATS_SERVER"
+"""Left out: where the platform brings NATS, the operator names it, and the stand-in's platform brings none."""
 
 EXAMPLES = [
     (line, name)
@@ -68,6 +70,7 @@ def kept(line: str, name: str) -> dict[str, Any]:
     found = observe.kept(line, name)
     for pod in found["pods"].values():
         del pod["name"]
+        pod["containers"]["main"]["env"].pop(NATS, None)
         for probe in DEFAULT_PROBES:
             pod["containers"]["main"].pop(probe, None)
     components_ = {key: value["labels"] for key, value in found["components"].items()}
