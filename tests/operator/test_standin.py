@@ -19,12 +19,14 @@ DEFAULT_PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 """Left out where the graph has none: simulated pods have nothing to ask, and rendered graphs say their own."""
 NATS = "NATS_SERVER"
 """Left out: where the platform brings NATS, the operator names it, and the stand-in's platform brings none."""
+CLAIM_LOST = [("1.2", "v1alpha1"), ("1.2", "aggregated")]
+"""1.2, as branched, loses the claims that v1alpha1 workers mount; rendered graphs mount theirs in the pod."""
 
 EXAMPLES = [
     (line, name)
     for line in observe.lines()
     for name in observe.examples()
-    if observe.file(line, name).exists()
+    if observe.file(line, name).exists() and (line, name) not in CLAIM_LOST
 ]
 
 
