@@ -96,6 +96,7 @@ class InferenceGraph(pulumi.ComponentResource):
         if args.image is not None:
             manifest["spec"] = _with_image(manifest["spec"], args.plan.image, args.image)
         manifest["metadata"]["annotations"] = {
+            **manifest["metadata"].get("annotations", {}),
             TOPOLOGY_ANNOTATION: shape,
             # Without it the update ends as soon as the object is stored, ready or not.
             "pulumi.com/waitFor": "condition=Ready",

@@ -203,7 +203,6 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             plan,
             security=worker_pod_security(kv_transfer.grants(plan)),
             affinity=worker_affinity(plan, worker.role),
-            **kv_transfer.namespaces(plan),
             volumes=volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
             **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
@@ -215,6 +214,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             command,
             env={
                 **_environment(plan, worker.role.value),
+                **rolling.worker_environment(plan),
                 **(planner.WORKER_ENV if plan.planner else {}),
                 **command.env,
                 **worker.env,

@@ -3,8 +3,6 @@
 Sources: Dynamo's guides to EFA on AWS, to disaggregated communication and to KV cache transfer with TensorRT-LLM.
 """
 
-from typing import Any
-
 from targets.catalogue import Engine, Role
 from targets.hardware import Gpu
 from targets.plan import GraphPlan, WorkerPlan
@@ -31,8 +29,6 @@ _RDMA = {
 _TCP = {"UCX_TLS": "tcp,cuda_copy,sm,self"}
 _NVLINK = {"UCX_CUDA_IPC_ENABLE_MNNVL": "y"}
 """Off in UCX unless asked for (openucx/ucx PR#10206)."""
-_TELEMETRY = {"NIXL_TELEMETRY_ENABLE": "y"}
-"""A transfer that silently takes another way shows as bytes that stay 0 (dynamo#4185)."""
 _GB200 = dict.fromkeys(("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_NVLS_ENABLE", "NVIDIA_GDRCOPY"), "1")
 """Required of every worker on GB200, whatever its transport."""
 _TRTLLM_LIBRARIES = "/opt/amazon/efa/lib:/usr/local/lib:/usr/lib"
@@ -50,15 +46,27 @@ def environment(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
         return dict(domain)
     match plan.transport:
         case Transport.EFA:
-            return {**domain, **_EFA, **_TELEMETRY, **_engine_over_efa(plan, planned)}
+            return {**domain, **_EFA, **_telemetry(plan, planned), **_engine_over_efa(plan, planned)}
         case Transport.RDMA:
-            return {**domain, **_RDMA, **_TELEMETRY}
+            return {**domain, **_RDMA, **_telemetry(plan, planned)}
         case Transport.NVLINK:
-            return {**domain, **_NVLINK, **_TELEMETRY}
+            return {**domain, **_NVLINK, **_telemetry(plan, planned)}
         case Transport.TCP:
-            return {**domain, **_TCP, **_TELEMETRY}
+            return {**domain, **_TCP, **_telemetry(plan, planned)}
         case _:
             return dict(domain)
+
+
+def _telemetry(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
+    """NIXL's byte counters: a transfer that silently takes another way shows as bytes that stay 0 (dynamo#4185).
+
+    Not where NIXL does not move the cache, and not in pods of several GPUs: every rank's agent wants the same port.
+    What then happens differs by NIXL's version, from one rank's bytes alone to a worker that never starts (dynamo
+    PR#14284).
+    """
+    by_nixl = plan.target.engine is not Engine.TRTLLM or plan.transport is Transport.EFA
+    one_agent = planned.worker.gpus // planned.nodes == 1
+    return {"NIXL_TELEMETRY_ENABLE": "y"} if by_nixl and one_agent else {}
 
 
 def backend(plan: GraphPlan) -> str:
@@ -103,18 +111,10 @@ def grants(plan: GraphPlan) -> str:
     """What workers may do: none, capabilities or privileged, as `kvTransfer.grants` has it."""
     if not plan.target.disaggregated or not plan.target.gpus:
         return "none"
-    knobs = plan.knobs.kv_transfer
-    usual = {Transport.EFA: "privileged", Transport.RDMA: "capabilities"}.get(plan.transport, "none")
-    if knobs.host_namespaces:
-        usual = "capabilities"
-    return knobs.grants or usual
-
-
-def namespaces(plan: GraphPlan) -> dict[str, Any]:
-    """Of the pod: the node's IPC and PID namespaces, where the user asks for them."""
-    if not plan.on_one_node or not plan.knobs.kv_transfer.host_namespaces:
-        return {}
-    return {"hostIPC": True, "hostPID": True}
+    # A privileged container sees every GPU of its node, those of the pod beside it too (k8s-device-plugin#336).
+    over_efa = "capabilities" if plan.workers_share_nodes else "privileged"
+    usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(plan.transport, "none")
+    return plan.knobs.kv_transfer.grants or usual
 
 
 def in_host_memory(plan: GraphPlan, planned: WorkerPlan) -> bool:

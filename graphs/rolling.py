@@ -18,6 +18,9 @@ _FRONTEND_WAITS_SINCE = Version(1, 3)
 
 Before, it takes requests for all of that time, and then waits for its last answer without a limit.
 """
+_WORKER_WAITS_SINCE = Version(1, 3)
+"""From here a worker drains for 900 s unless told; before, without a limit."""
+_WORKER_WAIT = "DYN_RUNTIME_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"
 _FRONTEND_WAIT = "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"
 _TO_EXIT_SECONDS = 10
 _MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
@@ -56,4 +59,15 @@ def frontend_environment(plan: GraphPlan) -> dict[str, str]:
     """How long a frontend that is to end waits for its answers: as long as its pod may."""
     if plan.version < _FRONTEND_WAITS_SINCE:
         return {}
-    return {_FRONTEND_WAIT: str(plan.knobs.termination_grace_period_seconds - _TO_EXIT_SECONDS)}
+    return {_FRONTEND_WAIT: _drain_seconds(plan)}
+
+
+def worker_environment(plan: GraphPlan) -> dict[str, str]:
+    """How long a worker that is to end waits for its answers; its own default is longer than its pod lives."""
+    if plan.version < _WORKER_WAITS_SINCE:
+        return {}
+    return {_WORKER_WAIT: _drain_seconds(plan)}
+
+
+def _drain_seconds(plan: GraphPlan) -> str:
+    return str(plan.knobs.termination_grace_period_seconds - _TO_EXIT_SECONDS)

@@ -141,8 +141,6 @@ class KvTransferKnobs(Strict):
     """NIXL's backend over EFA; libfabric where nothing is said."""
     grants: Literal["none", "capabilities", "privileged"] | None = None
     """What workers may do, where another right than the transport's own is wanted; all but none are root."""
-    host_namespaces: bool = False
-    """Whether workers of `transport: node` share the node's IPC and PID namespaces, as root with capabilities."""
     rdma_resource: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$")] = "rdma/ib"
     """Resource that the cluster's RDMA device plugin offers; a worker of `transport: rdma` asks for one a GPU."""
 

@@ -199,6 +199,16 @@ class GraphPlan:
         return KV_PATHS[self.transport] if moves else NO_KV_PATH
 
     @property
+    def workers_share_nodes(self) -> bool:
+        """Whether several workers of a role may stand on one node, each with some of its GPUs."""
+        most = (planned for planned in self.at_most.workers if planned.worker.gpus)
+        return any(
+            planned.worker.replicas > 1
+            and 2 * planned.worker.gpus // planned.nodes <= self.pool.instance.gpus
+            for planned in most
+        )
+
+    @property
     def fills_a_node(self) -> bool:
         """Whether its workers, kept on one node, take more than half of it: two such graphs can never share one.
 

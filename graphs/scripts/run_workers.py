@@ -109,10 +109,12 @@ class Workers:
         self._signal(number)
 
     def _signal(self, number: int) -> None:
+        # As in a pod of its own, the worker alone is asked: engines end their answers at once when they are asked too.
+        send = os.killpg if number == signal.SIGKILL else os.kill
         for pid, worker in list(self._running.items()):
             _say(f"{signal.Signals(number).name} to {worker.name}")
             try:
-                os.killpg(pid, number)
+                send(pid, number)
             except ProcessLookupError:
                 continue  # it has ended and is not waited for yet
 
@@ -182,6 +184,8 @@ def serve_health(workers: Workers, host: str, port: int) -> ThreadingHTTPServer:
                 )
                 body = ", ".join(missing).encode() or b"ok"
             self.send_response(503 if missing else 200)
+            # Prometheus 3 refuses figures without a type.
+            self.send_header("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)

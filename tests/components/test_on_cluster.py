@@ -10,6 +10,7 @@ from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
+from graphs.deployment import graph_deployment
 from ops.evaluate import Resource, Secret, run
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
@@ -106,6 +107,22 @@ def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> Non
         "name": "gpt-oss-disagg",
         "endpoint": "http://gpt-oss-disagg-frontend.dynamo.svc:8000",
     }
+
+
+def test_what_the_graph_tells_the_operator_reaches_it() -> None:
+    in_one_pod = resolve(
+        TARGETS["vllm-disagg-h100"],
+        GraphKnobs.model_validate({"transport": "pod"}),
+        Pool(instance=INSTANCE_TYPES["p5.48xlarge"], nodes=1),
+    )
+
+    def program() -> None:
+        InferenceGraph("graph", InferenceGraphArgs(plan=in_one_pod, namespace="dynamo"))
+
+    written = graph_deployment(in_one_pod, "dynamo")["metadata"]["annotations"]
+    graph = named(deploy(program), "graph", ":DynamoGraphDeployment")
+    assert written["nvidia.com/dynamo-kube-discovery-mode"] == "container"
+    assert written.items() <= graph.inputs["metadata"]["annotations"].items()
 
 
 def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:

@@ -71,7 +71,6 @@ def test_over_efa_the_guides_environment_is_there() -> None:
             "FI_EFA_USE_DEVICE_RDMA": "1",
             "FI_EFA_ENABLE_SHM_TRANSFER": "0",
             "LD_LIBRARY_PATH": "/opt/amazon/efa/lib:/usr/local/lib:/usr/lib",
-            "NIXL_TELEMETRY_ENABLE": "y",
         }.items() <= env(pod).items()
 
 
@@ -129,9 +128,19 @@ def test_every_worker_on_gb200_has_the_nccl_settings_that_it_requires(target: st
         assert [env(pod)[name] for name in names] == ["1"] * 4
 
 
-def test_pods_of_one_node_share_its_namespaces_only_where_that_is_said() -> None:
-    for said in (False, True):
-        knobs: dict[str, Any] = {"transport": "node", "kvTransfer": {"hostNamespaces": said}}
-        for pod in workers(plan("vllm-disagg-h100", H100, 1, **knobs)).values():
-            assert ({"hostIPC", "hostPID"} <= pod.keys()) is said
-            assert (pod["securityContext"]["runAsUser"] == 0) is said
+def test_workers_that_share_a_node_do_not_see_each_others_gpus() -> None:
+    for pod in workers(plan("vllm-disagg-agentic-h200", "p5en.48xlarge", 2, transport="efa")).values():
+        assert pod["containers"][0]["securityContext"]["capabilities"]["add"][0] == "IPC_LOCK"
+        assert "privileged" not in pod["containers"][0]["securityContext"]
+
+
+@pytest.mark.parametrize("transport", ["rdma", "tcp"])
+def test_nixl_counts_bytes_only_where_it_moves_them(transport: str) -> None:
+    ucx = workers(plan("trtllm-disagg-b200", "p6-b200.48xlarge", 2, efa=False, transport=transport))
+    assert all("NIXL_TELEMETRY_ENABLE" not in env(pod) for pod in ucx.values())
+
+
+def test_nixl_counts_bytes_where_a_pod_has_one_agent_alone() -> None:
+    over_efa = workers(plan("trtllm-disagg-8k", GB200, 2, transport="efa"))
+    counted = {name: "NIXL_TELEMETRY_ENABLE" in env(pod) for name, pod in over_efa.items()}
+    assert sorted(counted.values()) == [False, True], "decode has four ranks, which want one port"

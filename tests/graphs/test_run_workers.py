@@ -111,6 +111,44 @@ def test_no_end_is_missed_however_close_two_are(tmp_path: Path) -> None:
         assert pod.process.wait(timeout=120) == 0, pod.text()
 
 
+def test_only_the_worker_is_asked_to_end_not_its_engine(tmp_path: Path) -> None:
+    engine = "import signal, time; signal.signal(15, lambda *_: print('cut off', flush=True)); time.sleep(60)"
+    leader = (
+        "import signal, subprocess, sys\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {engine!r}])\n"
+        "def drain(*_):\n"
+        "    print('drained', flush=True)\n"
+        "    child.kill()\n"
+        "    sys.exit(0)\n"
+        "signal.signal(signal.SIGTERM, drain)\n"
+        "print('serving', flush=True)\n"
+        "child.wait()\n"
+    )
+    (tmp_path / "leader.py").write_text(leader)
+    log = tmp_path / "log"
+    with log.open("wb") as output:
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                str(SCRIPT),
+                f"decode-0: DYN_SYSTEM_PORT=1 {sys.executable} {tmp_path}/leader.py",
+            ],
+            env={**os.environ, "SYSTEM_PORT": "0", "SYSTEM_HOST": "127.0.0.1"},
+            stdout=output,
+            stderr=output,
+        )
+    eventually(lambda: "| serving" in log.read_text())
+    process.terminate()
+    assert process.wait(timeout=120) == 0
+    assert "drained" in log.read_text()
+    assert "cut off" not in log.read_text()
+
+
+def test_figures_have_a_type_without_which_prometheus_refuses_them(pod: Pod) -> None:
+    with urllib.request.urlopen(f"http://127.0.0.1:{pod.port}/metrics", timeout=10) as answer:
+        assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_kubelet_s_signal_reaches_every_worker(pod: Pod, number: signal.Signals) -> None:
     pod.process.send_signal(number)

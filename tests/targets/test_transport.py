@@ -77,9 +77,10 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         plan(VLLM, H100, kvTransfer={"backend": "ucx"}),
         "graph.kvTransfer.backend: 'ucx' is a choice over EFA alone, and this graph has node",
     ),
-    "the node's namespaces on several nodes": (
-        plan(VLLM, H100, 2, transport="efa", kvTransfer={"hostNamespaces": True}),
-        "graph.kvTransfer.hostNamespaces: true is for transport node alone, and this graph has efa",
+    "privileged workers that share a node": (
+        plan("vllm-disagg-agentic-h200", "p5en.48xlarge", 2, transport="efa", kvTransfer={"grants": "privileged"}),
+        "graph.kvTransfer.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and "
+        "several workers of gpt-oss-disagg-agentic fit one; choose capabilities",
     ),
     "EFA as another user than root": (
         plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "none"}),
