@@ -43,6 +43,10 @@ def plan_of(target: str, **graph: Any) -> GraphPlan:
     return Settings.model_validate({"target": target, "cluster": {"kind": "existing"}, "graph": graph}).plan()
 
 
+ONE_GPU: dict[str, Any] = {"prefill": {"tensorParallel": 1}, "decode": {"tensorParallel": 1}}
+"""Workers whose pod has one NIXL agent, so that its telemetry is on."""
+
+
 def efa(target: str, version: str, **graph: Any) -> GraphPlan:
     """The target with its workers apart, on more nodes than it needs."""
     return Settings.model_validate(
@@ -152,7 +156,8 @@ def test_a_stack_without_a_time_to_live_has_no_alert_about_it() -> None:
             "trtllm_kv_transfer_bytes_sum",
         ),
         (plan_of("sglang-disagg-h100"), None),
-        (efa("sglang-disagg-h100", LATEST_PATCH["1.4"]), "agent_tx_bytes_total"),
+        (efa("sglang-disagg-h100", LATEST_PATCH["1.4"]), None),
+        (efa("sglang-disagg-h100", LATEST_PATCH["1.4"], **ONE_GPU), "agent_tx_bytes_total"),
         (plan_of("trtllm-agg-gb200"), None),
     ],
     ids=lambda value: value.target.name if isinstance(value, GraphPlan) else str(value),
@@ -283,9 +288,14 @@ def test_frontends_and_workers_are_scraped() -> None:
 
 def test_nixl_is_scraped_of_workers_with_telemetry_alone() -> None:
     """The operator names its port on every worker; where nothing listens the target would always be down."""
-    silent, speaking = plan_of("vllm-disagg-h100"), efa("vllm-disagg-h100", LATEST_PATCH["1.4"])
+    silent, speaking = plan_of("vllm-disagg-h100"), efa("vllm-disagg-h100", LATEST_PATCH["1.4"], **ONE_GPU)
     half = plan_of("vllm-disagg-h100", prefill={"env": {"NIXL_TELEMETRY_ENABLE": "y"}})
-    off = efa("vllm-disagg-h100", LATEST_PATCH["1.4"], decode={"env": {"NIXL_TELEMETRY_ENABLE": "n"}})
+    off = efa(
+        "vllm-disagg-h100",
+        LATEST_PATCH["1.4"],
+        prefill={"tensorParallel": 1},
+        decode={"tensorParallel": 1, "env": {"NIXL_TELEMETRY_ENABLE": "n"}},
+    )
 
     def agents(plan: GraphPlan) -> list[tuple[str, list[str]]]:
         return [

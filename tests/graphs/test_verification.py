@@ -49,14 +49,10 @@ def arguments(graph: GraphPlan) -> list[str]:
         (plan("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "trtllm", None, None),
         (plan("vllm-disagg-h100", "p5.48xlarge"), "vllm", "node", "vllm:nixl_bytes_transferred_sum"),
         (plan("mocker-disagg-cpu", "m7i.4xlarge"), "mocker", "node", None),
+        (plan("sglang-disagg-h100", "p5.48xlarge", GraphKnobs(transport="efa")), "sglang", "efa", None),
+        (plan("trtllm-disagg-8k", "p6-b200.48xlarge", GraphKnobs(transport="tcp")), "trtllm", "tcp", None),
         (
-            plan("sglang-disagg-h100", "p5.48xlarge", GraphKnobs(transport="efa")),
-            "sglang",
-            "efa",
-            "agent_tx_bytes_total",
-        ),
-        (
-            plan("trtllm-disagg-b200", "p6-b200.48xlarge", GraphKnobs(transport="efa")),
+            plan("trtllm-disagg-8k", "p6-b200.48xlarge", GraphKnobs(transport="efa")),
             "trtllm",
             "efa",
             "agent_tx_bytes_total",
