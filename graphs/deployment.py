@@ -232,9 +232,12 @@ def _worker_pod(plan: GraphPlan) -> Component:
     """All workers, as processes of the container `main`, with what `_worker` gives each of them."""
     parts = [_worker(plan, planned) for planned in plan.workers]
     lines, mounts = [], {mount["name"]: mount for part in parts for mount in part.container["volumeMounts"]}
+    shared = _environment(plan, Role.WORKER.value)
     for process in worker_pod.processes(plan):
         command, own = worker_command(plan, process.planned), process.planned
-        lines.append(worker_pod.command_line(process, command, {**command.env, **own.worker.env, **own.env}))
+        differs = dict(_environment(plan, own.role.value).items() - shared.items())
+        env = {**differs, **command.env, **own.worker.env, **own.env}
+        lines.append(worker_pod.command_line(process, command, env))
     mounts["run-workers"] = worker_pod.mount()
     first, volumes = parts[0], {each["name"]: each for part in parts for each in part.pod["volumes"]}
     return replace(
@@ -254,7 +257,7 @@ def _worker_pod(plan: GraphPlan) -> Component:
             **first.container,
             "command": worker_pod.argv(),
             "args": lines,
-            "env": variables({**_environment(plan, Role.WORKER.value), "SYSTEM_PORT": str(SYSTEM_PORT)}),
+            "env": variables({**shared, "SYSTEM_PORT": str(SYSTEM_PORT)}),
             "volumeMounts": list(mounts.values()),
         },
         beside=tuple(worker_pod.containers_beside(plan)),

@@ -61,7 +61,11 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
         "name": "verify",
         "image": plan.image,
         "command": ["python3", "-m", _PACKAGE],
-        "args": ["--url", url, *_arguments(expectation(plan)), "--wait", str(timeout_seconds)],
+        "args": [
+            *("--url", url, *_arguments(expectation(plan))),
+            *(word for port in _worker_ports(plan) for word in ("--worker-port", str(port))),
+            *("--wait", str(timeout_seconds)),
+        ],
         "workingDir": pod_scripts.PATH,
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
         "securityContext": container_security(),
@@ -111,8 +115,12 @@ def _arguments(expected: Expectation) -> list[str]:
         *(["--disaggregated"] if expected.disaggregated else []),
         *("--dynamo-version", expected.version, "--router-mode", expected.router_mode),
         *(word for flag, value in optional.items() if value for word in (flag, value)),
-        *(word for port in (SYSTEM_PORT, NIXL_PORT) for word in ("--worker-port", str(port))),
     ]
+
+
+def _worker_ports(plan: GraphPlan) -> tuple[int, ...]:
+    """Where workers' metrics are read; the port of one pod has the figures of its NIXL agents too."""
+    return (SYSTEM_PORT,) if plan.in_one_pod else (SYSTEM_PORT, NIXL_PORT)
 
 
 def _digest(plan: GraphPlan, namespace: str) -> str:

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from graphs.worker_pod import DISCOVERY_ANNOTATION
 from targets.timeline import Assumptions
 
 _WORKERS = ("worker", "prefill", "decode")
@@ -29,7 +30,7 @@ def downtime(before: Mapping[str, Any], after: Mapping[str, Any], *, replaced: b
     assumed = "by the timeline's assumption"
     if replaced:
         return f"makes graph {name} anew: no answer for about one load time (~{load:.0f} min {assumed})"
-    restarts = f"restarts {_count(workers)} of graph {name}"
+    restarts = f"restarts {_count(after, workers)} of graph {name}"
     at_once = {_annotations(worker).get(_MAX_UNAVAILABLE, "") for worker in workers.values()}
     if at_once == {"0"}:
         return f"{restarts}, new ones first: it answers throughout (~{load:.0f} min {assumed})"
@@ -66,10 +67,10 @@ def _rounds(worker: Mapping[str, Any], at_once: str) -> int:
     return math.ceil(int(worker.get("replicas") or 1) / int(at_once)) if at_once.isdecimal() else 1
 
 
-def _count(workers: Mapping[str, Mapping[str, Any]]) -> str:
-    """The number of workers, where no autoscaler decides it."""
+def _count(graph: Mapping[str, Any], workers: Mapping[str, Mapping[str, Any]]) -> str:
+    """The number of workers, where no autoscaler decides it and a pod is one worker."""
     numbers = [worker.get("replicas") for worker in workers.values()]
-    if None in numbers:
+    if None in numbers or DISCOVERY_ANNOTATION.items() <= graph["metadata"].get("annotations", {}).items():
         return "all workers"
     total = sum(int(number) for number in numbers if number)
     return f"{total} worker{'s' if total > 1 else ''}"

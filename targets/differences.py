@@ -50,7 +50,7 @@ DIFFERENCES = (
         items=("--is-prefill-worker", "--disaggregation-mode", "--kv-transfer-config"),
         targets=("vllm-disagg-h100",),
         ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0; its buffers "
-        "in host memory unless over EFA",
+        "in host memory with `graph.transport: node` or `tcp`",
         reason="From 1.0 on `--is-prefill-worker` is refused without a connector, and from 1.4 altogether; decode "
         "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says but the parsers, which "
         "that release does not have. NVLink does not reach from pod to pod.",
@@ -278,9 +278,10 @@ DIFFERENCES = (
     Difference(
         items=("one pod for all workers",),
         targets=AGENTIC_DISAGGREGATED,
-        ours="a pod a worker, together on one node",
-        reason="Workers can be watched, restarted and scaled one by one. The recipe found NIXL's handshake broken "
-        "between pods on 1.3.0: verify after deploying.",
+        ours="the same unless autoscaled, behind an endpoint picker or with `graph.transport: node`, which gives each "
+        "worker a pod, together on one node",
+        reason="Those choose among pods, and workers in pods can be watched, restarted and scaled one by one. The "
+        "recipe found NIXL's handshake broken between pods on 1.3.0: verify after deploying.",
     ),
     Difference(
         items=("--planner-profile-data",),

@@ -18,7 +18,7 @@ from targets.hardware import Gpu, InstanceType
 from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs, Toleration
 from targets.observability import METRICS_ALONE, Observability
 from targets.releases import EFA_IMAGES_SINCE, RUNTIME_VERSION_SAID_SINCE, Version, efa_tag
-from targets.transport import KV_PATHS, NO_KV_PATH, KvPath, Transport
+from targets.transport import KV_PATHS, NO_KV_PATH, POD_SINCE, KvPath, Transport
 from targets.transport import default as default_transport
 
 _REGISTRY = "nvcr.io/nvidia/ai-dynamo"
@@ -292,6 +292,7 @@ def resolve(
         if knobs.transport
         else default_transport(
             one_node=fits_one_node or not target.gpus or not target.disaggregated,
+            one_pod=_may_share_a_pod(target, knobs, workers, version) and not inference_extension,
             efa=pool.efa and pool.instance.efa_devices > 0,
         )
     )
@@ -313,6 +314,22 @@ def resolve(
         cache_claim=cache_claim,
         planner=planner if any(worker.max_replicas for worker in workers) else None,
         observability=observability,
+    )
+
+
+def _may_share_a_pod(
+    target: Target, knobs: GraphKnobs, workers: Iterable[WorkerPlan], version: Version
+) -> bool:
+    """Whether the workers may be processes of one pod.
+
+    An autoscaler would have to scale them one by one, and the node's namespaces are for pods of their own.
+    """
+    return (
+        target.disaggregated
+        and bool(target.gpus)
+        and version >= POD_SINCE
+        and not any(planned.max_replicas for planned in workers)
+        and not knobs.kv_transfer.host_namespaces
     )
 
 

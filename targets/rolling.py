@@ -11,9 +11,10 @@ from targets.platform import Addon, Platform
 def check_rolling(plans: Sequence[GraphPlan], platform: Platform) -> None:
     """Raise Refusal with every reason why new workers cannot come beside the old ones, one a line, or return."""
     problems = [problem for plan in plans if plan.knobs.surge for problem in _of_graph(plan, platform)]
-    for pool in dict.fromkeys(plan.pool for plan in plans if plan.knobs.surge):
+    able = [plan for plan in plans if plan.knobs.surge and not plan.target.disaggregated]
+    for pool in dict.fromkeys(plan.pool for plan in able):
         graphs = [_most(plan) for plan in plans if plan.pool == pool]
-        surging = [plan.key for plan in plans if plan.pool == pool and plan.knobs.surge]
+        surging = [plan.key for plan in able if plan.pool == pool]
         if not packs(graphs):
             problems.append(
                 f"{surging[0]}.surge: true needs room for every worker twice, {sum(plan.gpus for plan in graphs)} GPUs "
@@ -25,7 +26,12 @@ def check_rolling(plans: Sequence[GraphPlan], platform: Platform) -> None:
 
 
 def _of_graph(plan: GraphPlan, platform: Platform) -> Iterator[str]:
-    if len(plan.workers) > 1:
+    if plan.in_one_pod:
+        yield (
+            f"{plan.key}.surge: true, but the workers of {plan.name} are one pod, beside which nobody has tried a "
+            "second; leave it out, or put the changed graph beside this one (graphs) until it answers"
+        )
+    elif len(plan.workers) > 1:
         yield (
             f"{plan.key}.surge: true, but target {plan.target.name} has prefill and decode workers, which the operator "
             "replaces each at its own pace: until both are new, requests find no partner; leave it out, or put the "
@@ -41,7 +47,7 @@ def _of_graph(plan: GraphPlan, platform: Platform) -> Iterator[str]:
 def _most(plan: GraphPlan) -> GraphPlan:
     """The graph with as many workers as it may have while it changes."""
     most = plan.at_most
-    if not plan.knobs.surge:
+    if not plan.knobs.surge or plan.target.disaggregated:
         return most
     twice = [
         replace(each, worker=replace(each.worker, replicas=2 * each.worker.replicas)) for each in most.workers

@@ -85,8 +85,11 @@ SLOW = "upstream measured 98 s to the first token over TCP where RDMA took 0.2 t
 """Figures of Dynamo's guide to disaggregated communication."""
 
 
-def default(*, one_node: bool, efa: bool) -> Transport:
-    """The fastest known way. TCP where only the user can know what connects the nodes: a check demands to hear it."""
+def default(*, one_node: bool, one_pod: bool, efa: bool) -> Transport:
+    """The fastest known way. TCP where only the user can know what connects the nodes: a check demands to hear it.
+
+    one_node: whether the workers fit one. one_pod: whether they may be processes of one pod there.
+    """
     if one_node:
-        return Transport.NODE
+        return Transport.POD if one_pod else Transport.NODE
     return Transport.EFA if efa else Transport.TCP

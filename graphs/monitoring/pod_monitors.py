@@ -50,8 +50,13 @@ def pod_monitors(
 def _nixl_agents(
     plans: Sequence[GraphPlan], namespace: str, labels: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
-    """Of workers with telemetry alone: all name the port, and where nobody listens the target is always down."""
+    """Of workers with telemetry alone: all name the port, and where nobody listens the target is always down.
+
+    In one pod each worker's agent has a port of its own, and the pod's own port speaks for them.
+    """
     for plan in plans:
+        if plan.in_one_pod:
+            continue
         speaking = [
             component_name(plan.target.engine, planned)
             for planned in plan.workers

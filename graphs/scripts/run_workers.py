@@ -5,7 +5,8 @@
 Each argument is one worker: a name, variables of its own, and its command, in a shell's words. When one ends, the
 others are told to end too, and the container with them, so that Kubernetes starts all of them anew. SIGTERM and SIGINT
 are handed on, for workers to finish what they answer. `/live`, `/health` and `/metrics` on $SYSTEM_PORT speak for all
-workers, each of which answers them itself on the DYN_SYSTEM_PORT of its variables.
+workers, each of which answers them itself on the DYN_SYSTEM_PORT of its variables. With NIXL_TELEMETRY_ENABLE=y its
+NIXL agent's figures, on NIXL_TELEMETRY_PROMETHEUS_PORT, are among the metrics.
 """
 
 import os
@@ -100,8 +101,9 @@ class Workers:
         """What all workers publish, each series with its worker's name; one that does not answer is missing."""
         lines: dict[str, None] = {}
         for worker in self.workers:
-            for line in _text(worker, "/metrics").splitlines():
-                lines[line if line.startswith("#") else _labelled(line, worker.name)] = None
+            for text in (_text(_url(worker, "/metrics")), _telemetry(worker)):
+                for line in text.splitlines():
+                    lines[line if line.startswith("#") else _labelled(line, worker.name)] = None
         return "".join(f"{line}\n" for line in lines).encode()
 
     def _hand_on(self, number: int, _: object) -> None:
@@ -151,9 +153,16 @@ def _answers(worker: Worker, path: str) -> bool:
         return False
 
 
-def _text(worker: Worker, path: str) -> str:
+def _telemetry(worker: Worker) -> str:
+    """What the worker's NIXL agent publishes at a port of its own, if it was told to."""
+    if worker.variables.get("NIXL_TELEMETRY_ENABLE") != "y":
+        return ""
+    return _text(f"http://127.0.0.1:{worker.variables['NIXL_TELEMETRY_PROMETHEUS_PORT']}/metrics")
+
+
+def _text(url: str) -> str:
     try:
-        with _DIRECT.open(_url(worker, path), timeout=_SECONDS_TO_ANSWER) as answer:
+        with _DIRECT.open(url, timeout=_SECONDS_TO_ANSWER) as answer:
             return str(answer.read().decode())
     except OSError:
         return ""

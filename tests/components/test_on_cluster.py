@@ -98,9 +98,10 @@ def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> Non
     recorder = deploy(program)
     files = named(recorder, "gpt-oss-disagg-llm-config", ":ConfigMap")
     graph = named(recorder, "graph", ":DynamoGraphDeployment")
+    script = named(recorder, "gpt-oss-disagg-run-workers", ":ConfigMap")
     component = named(recorder, "graph", ":InferenceGraph")
-    assert files.parent == graph.parent == component.urn
-    assert graph.dependencies == (files.urn,)
+    assert files.parent == script.parent == graph.parent == component.urn
+    assert set(graph.dependencies) == {files.urn, script.urn}
     assert graph.inputs["metadata"]["annotations"]["pulumi.com/waitFor"] == "condition=Ready"
     assert sorted(files.inputs["data"]) == ["decode.yaml", "prefill.yaml"]
     assert recorder.registered_outputs["graph"] == {
@@ -162,7 +163,7 @@ def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
     assert script.urn in graph.dependencies
     assert script.inputs["metadata"]["namespace"] == "dynamo"
     (name,) = script.inputs["data"]
-    worker = pod(graph, "TrtllmDecodeWorker")
+    worker = pod(graph, "TrtllmWorkers")
     assert worker["initContainers"][0]["command"] == ["python3", f"/opt/dynamo-gpt-oss/{name}"]
     # What a replacement hangs on.
     assert graph.inputs["metadata"] == before.inputs["metadata"]
@@ -176,7 +177,7 @@ def test_a_built_image_is_what_copies_too() -> None:
         )
         InferenceGraph("graph", args)
 
-    worker = pod(named(deploy(program), "graph", ":DynamoGraphDeployment"), "TrtllmDecodeWorker")
+    worker = pod(named(deploy(program), "graph", ":DynamoGraphDeployment"), "TrtllmWorkers")
     assert worker["initContainers"][0]["image"] == worker["containers"][0]["image"] == "r/x@y"
 
 

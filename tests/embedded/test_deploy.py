@@ -69,7 +69,7 @@ def up(stack: deploy.Stack, state: Path) -> tuple[dict[str, Any], list[str]]:
     return outputs, said
 
 
-def test_first_up_places_both_workers_on_the_b200_node(state: Path) -> None:
+def test_first_up_places_the_workers_on_the_b200_node(state: Path) -> None:
     outputs, _ = up(dev(), state)
     workers = {
         pod["metadata"]["labels"]["nvidia.com/dynamo-component"]: pod
@@ -78,12 +78,11 @@ def test_first_up_places_both_workers_on_the_b200_node(state: Path) -> None:
     nodes = {name: pod["spec"]["nodeName"] for name, pod in workers.items()}
     gpus = [
         container["resources"]["limits"]["nvidia.com/gpu"]
-        for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker")
-        for container in workers[name]["spec"]["containers"]
+        for container in workers["TrtllmWorkers"]["spec"]["containers"]
+        if "limits" in container["resources"]
     ]
-    assert nodes["TrtllmPrefillWorker"] == nodes["TrtllmDecodeWorker"] == "b200-0"
-    assert nodes["Frontend"] == "cpu-0"
-    assert gpus == ["4", "4"]
+    assert nodes == {"TrtllmWorkers": "b200-0", "Frontend": "cpu-0"}
+    assert gpus == ["8"]
     assert outputs["gpus"] == {"B200": 8}
     assert outputs["graph"] == "gpt-oss-disagg"
 
@@ -102,7 +101,7 @@ def test_status_calls_the_finished_download_complete(state: Path) -> None:
 def test_second_up_changes_nothing_and_says_so(state: Path) -> None:
     before = {obj["metadata"]["uid"]: obj["metadata"]["generation"] for obj in objects(state, "jobs")}
     _, said = up(dev(), state)
-    assert said[-1] == "dev: 0 changes (0 created, 0 changed, 0 removed, 6 unchanged)"
+    assert said[-1] == "dev: 0 changes (0 created, 0 changed, 0 removed, 7 unchanged)"
     assert {o["metadata"]["uid"]: o["metadata"]["generation"] for o in objects(state, "jobs")} == before
 
 
@@ -145,7 +144,7 @@ def test_a_local_copy_is_an_update_of_the_worker_pods(state: Path) -> None:
     up(dev(cache={"localCopy": True}), state)
     assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
     node = cluster.kubectl("describe", "node", "b200-0", state=state)
-    assert "ephemeral-storage      134Gi" in node, "the scheduler counts two copies"
+    assert "ephemeral-storage      67Gi" in node, "the scheduler counts the copy"
     _, said = up(dev(), state)
     assert "remove configmap/gpt-oss-disagg-copy-weights" in said
     assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
@@ -171,17 +170,17 @@ def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
 
 
 def test_what_leaves_the_config_leaves_its_object(state: Path) -> None:
-    def environment() -> set[str]:
+    def environment() -> str:
         graph = objects(state, "dynamographdeployments")[0]
         pods = {each["name"]: each["podTemplate"]["spec"] for each in graph["spec"]["components"]}
-        return {entry["name"] for entry in pods["TrtllmDecodeWorker"]["containers"][0]["env"]}
+        return " ".join(pods["TrtllmWorkers"]["containers"][0]["args"])
 
     # A graph that is there for the first time with the variable, and then without.
     up(dev(graph={"name": "fresh", "decode": {"env": {"GONE": "1"}}}), state)
-    assert "GONE" in environment()
+    assert "GONE=1" in environment()
     _, said = up(dev(graph={"name": "fresh"}), state)
     assert "change dynamographdeployment/fresh" in said
-    assert "GONE" not in environment()
+    assert "GONE=1" not in environment()
     up(dev(), state)
 
 
@@ -194,14 +193,18 @@ def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Pat
     for node in own:
         assert node["metadata"]["creationTimestamp"] >= job["status"]["completionTime"]
     workers = objects(state, "pods", "--selector=dynamo-gpt-oss/workers=copy")
-    assert [pod["spec"]["nodeName"] for pod in workers] == ["disagg-b200-copy-0"] * 2
+    assert [pod["spec"]["nodeName"] for pod in workers] == ["disagg-b200-copy-0"]
     deploy.down(b200, lambda _: None, state=state)
     assert not objects(state, "nodes", "--selector=dynamo-gpt-oss/stack=disagg-b200")
 
 
 def test_graphs_that_fill_a_node_each_find_one(state: Path) -> None:
     b200 = deploy.find("disagg-b200", embedded=True)
-    config = {f"{PREFIX}:pool": '{"nodes": 2}', f"{PREFIX}:graphs": '[{"name": "second"}]'}
+    config = {
+        f"{PREFIX}:pool": '{"nodes": 2}',
+        f"{PREFIX}:graph": '{"transport": "node"}',
+        f"{PREFIX}:graphs": '[{"name": "second", "transport": "node"}]',
+    }
     file = replace(b200.file, config=dict(b200.file.config) | config)
     both = replace(b200, file=file, settings=settings_of(file))
     up(both, state)

@@ -99,6 +99,8 @@ def test_what_an_autoscaler_decided_survives_an_update(project: Path, stack: aut
         cluster.kubectl("scale", *adapter, f"--replicas={replicas}", state=state)
         cluster.kubectl("wait", *adapter, f"--for=jsonpath={{.status.replicas}}={replicas}", state=state)
 
+    set_key(project, "graph", {"transport": "node"})
+    stack.up()
     before = objects(project, "dynamographdeployments")[0]["metadata"]["uid"]
     decode = {"tensorParallel": 2, "expertParallel": 2}
     set_key(project, "autoscaling", {"kind": "external"})
@@ -113,7 +115,7 @@ def test_what_an_autoscaler_decided_survives_an_update(project: Path, stack: aut
     assert set(stack.up().summary.resource_changes or {}) <= {"same", "read"}
     scale(1)
     set_key(project, "autoscaling", {})
-    set_key(project, "graph", {})
+    set_key(project, "graph", {"transport": "node"})
     stack.up()
     assert objects(project, "dynamographdeployments")[0]["metadata"]["uid"] == before
 

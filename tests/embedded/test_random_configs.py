@@ -78,7 +78,7 @@ GRAPH = {
     "decode": ROLE,
     "worker": ROLE,
     "draftRevision": st.sampled_from(["0" * 40, "main"]),
-    "transport": st.sampled_from(["node", "efa", "tcp"]),
+    "transport": st.sampled_from(["pod", "node", "efa", "tcp"]),
     "logLevel": st.sampled_from(["debug", "loud"]),
 }
 FURTHER = st.fixed_dictionaries(

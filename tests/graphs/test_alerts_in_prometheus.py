@@ -105,7 +105,7 @@ def test_prometheus_loads_every_rule(promtool: Promtool, tmp_path: Path, index: 
 def test_alerts_fire_when_they_should(
     promtool: Promtool, tmp_path: Path, alert: str, series: Mapping[str, str], fires: bool
 ) -> None:
-    spec = prometheus_rule([plan_of("vllm-disagg-h100")], "dynamo", OBJECTIVES, {})["spec"]
+    spec = prometheus_rule([plan_of("vllm-disagg-h100", transport="node")], "dynamo", OBJECTIVES, {})["spec"]
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(spec))
     firing = f'count(ALERTS{{alertname="{alert}", alertstate="firing"}})'
     play(promtool, tmp_path, series, f"{firing} > 0", 1 if fires else None)
@@ -113,7 +113,7 @@ def test_alerts_fire_when_they_should(
 
 def test_a_worker_counts_once_whatever_else_of_it_is_scraped(promtool: Promtool, tmp_path: Path) -> None:
     write_rules(tmp_path, 0)
-    plan = plan_of("vllm-disagg-h100")
+    plan = plan_of("vllm-disagg-h100", transport="node")
     (text,) = (each for name, each in dashboards([plan], "dynamo", None).items() if name.startswith("graph-"))
     (panel,) = (one for one in panels(text) if one["title"] == "Workers up")
     counted = {target["legendFormat"]: target["expr"] for target in panel["targets"]}

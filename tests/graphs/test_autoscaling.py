@@ -60,7 +60,8 @@ def test_a_role_without_a_most_keeps_its_number() -> None:
 
 
 def test_adapters_change_a_graph_in_place() -> None:
-    fixed = parse({"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}, set()).plan()
+    stack = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
+    fixed = parse({**stack, "graph": {"transport": "node"}}, set()).plan()
     assert topology(graph_deployment(fixed, "dynamo")) == topology(
         graph_deployment(scaled("1.2.1"), "dynamo")
     )

@@ -13,6 +13,7 @@ from stacks.settings import parse
 from targets.catalogue import TARGETS, Engine, Target
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
+from targets.transport import POD_SINCE
 
 AGENTIC_B200 = ("vllm-agg-agentic-b200", "vllm-disagg-agentic-b200")
 LOADING_SECONDS = 30 * 60
@@ -20,12 +21,14 @@ LOADING_SECONDS = 30 * 60
 
 
 def plan(target: str, **values: Any) -> GraphPlan:
+    """Workers as pods of their own on one node, unless the graph says how KV cache travels."""
     stack = {
         "target": target,
         "cluster": {"kind": "existing", "efa": True},
         "platform": {"install": False, "grove": "external"},
     }
-    return parse({**stack, **values}, set()).plan()
+    graph = {"transport": "node", **values.get("graph", {})}
+    return parse({**stack, **values, "graph": graph}, set()).plan()
 
 
 def loads(target: Target, version: str) -> bool:
@@ -38,6 +41,8 @@ def plans() -> Iterator[GraphPlan]:
         for version in LATEST_PATCH.values():
             if target.runs_on(Version.parse(version)) and loads(target, version):
                 yield plan(name, graph={"dynamoVersion": version})
+                if target.disaggregated and target.gpus and Version.parse(version) >= POD_SINCE:
+                    yield plan(name, graph={"dynamoVersion": version, "transport": "pod"})
     yield plan("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
 
 
@@ -264,7 +269,7 @@ def test_tensorrt_llm_s_transceiver_fits_the_transport(transport: str, backend: 
 
 def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> None:
     pool = {"instanceType": "p6e-gb200.36xlarge", "nodes": 2}
-    spread = plan("trtllm-disagg-8k", pool=pool, graph={"dynamoVersion": "1.3.1"})
+    spread = plan("trtllm-disagg-8k", pool=pool, graph={"dynamoVersion": "1.3.1", "transport": "efa"})
     domain = compute_domain(spread, "dynamo")
     template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
     assert domain["spec"]["numNodes"] == 0

@@ -21,7 +21,7 @@ OVER_EFA = {
     "pool": {"nodes": 2},
     "graph": {"dynamoVersion": "1.4.2", "transport": "efa"},
 }
-IN_ONE_POD = {"graph": {"dynamoVersion": "1.4.2", "transport": "pod"}}
+ON_ONE_NODE = {"graph": {"dynamoVersion": "1.4.2", "transport": "node"}}
 OVER_RDMA = {
     "cluster": {"kind": "existing"},
     "pool": {"nodes": 2},
@@ -70,8 +70,8 @@ def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
     for name in GUIDES:
         yield f"{name}-over-efa", name, OVER_EFA
-        yield f"{name}-in-one-pod", name, IN_ONE_POD
-    yield "vllm-disagg-agentic-b200-in-one-pod", "vllm-disagg-agentic-b200", IN_ONE_POD
+        yield f"{name}-on-one-node", name, ON_ONE_NODE
+    yield "vllm-disagg-agentic-b200-on-one-node", "vllm-disagg-agentic-b200", ON_ONE_NODE
     yield "vllm-disagg-h100-over-rdma", "vllm-disagg-h100", OVER_RDMA
     yield "vllm-disagg-h100-over-tcp", "vllm-disagg-h100", OVER_TCP
     yield "trtllm-disagg-8k-over-nvlink", "trtllm-disagg-8k", OVER_NVLINK

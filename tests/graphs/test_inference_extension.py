@@ -25,7 +25,7 @@ def plan(target: str, *, picker: bool = True, **graph: Any) -> GraphPlan:
         "target": target,
         "cluster": {"kind": "existing"},
         "platform": {"install": False, "grove": "external"},
-        "graph": {"dynamoVersion": RELEASE, **graph},
+        "graph": {"dynamoVersion": RELEASE, "transport": "node", **graph},
         "ingress": {**INGRESS, "inferenceExtension": picker},
     }
     return parse(stack, set()).plan()

@@ -64,8 +64,9 @@ PLANS = [
     efa("sglang-disagg-h100", LATEST_PATCH["1.4"]),
     efa("vllm-disagg-h100", LATEST_PATCH["1.4"]),
     plan_of("trtllm-disagg-b200", prefill={"extraArgs": ["--publish-events-and-metrics"]}),
+    plan_of("trtllm-disagg-b200", transport="node"),
 ]
-"""Every target, and those whose KV transfer is counted in each of the three ways."""
+"""Every target, those whose KV transfer is counted in each of the three ways, and one with a pod a worker."""
 
 
 def rules(plan: GraphPlan, objectives: Objectives = OBJECTIVES) -> list[dict[str, Any]]:
@@ -125,7 +126,8 @@ def test_selectors_are_found_wherever_they_stand() -> None:
 )
 def test_every_role_has_an_alert(plan: GraphPlan) -> None:
     missing = {rule["labels"]["role"] for rule in rules(plan) if rule["alert"] == "DynamoRoleMissing"}
-    assert missing == {"frontend", *(planned.role.value for planned in plan.workers)}
+    pods = {"worker"} if plan.in_one_pod else {planned.role.value for planned in plan.workers}
+    assert missing == {"frontend", *pods}
 
 
 def test_objectives_are_in_the_expressions() -> None:
@@ -289,7 +291,9 @@ def test_frontends_and_workers_are_scraped() -> None:
 def test_nixl_is_scraped_of_workers_with_telemetry_alone() -> None:
     """The operator names its port on every worker; where nothing listens the target would always be down."""
     silent, speaking = plan_of("vllm-disagg-h100"), efa("vllm-disagg-h100", LATEST_PATCH["1.4"], **ONE_GPU)
-    half = plan_of("vllm-disagg-h100", prefill={"env": {"NIXL_TELEMETRY_ENABLE": "y"}})
+    said = {"env": {"NIXL_TELEMETRY_ENABLE": "y"}}
+    half = plan_of("vllm-disagg-h100", transport="node", prefill=said)
+    in_one_pod = plan_of("vllm-disagg-h100", prefill=said)
     off = efa(
         "vllm-disagg-h100",
         LATEST_PATCH["1.4"],
@@ -307,6 +311,7 @@ def test_nixl_is_scraped_of_workers_with_telemetry_alone() -> None:
         ]
 
     assert agents(silent) == []
+    assert agents(in_one_pod) == [], "its one port speaks for the agents too"
     assert agents(speaking) == [("dynamo-nixl-gpt-oss-disagg", ["VllmPrefillWorker", "VllmDecodeWorker"])]
     assert agents(half) == agents(off) == [("dynamo-nixl-gpt-oss-disagg", ["VllmPrefillWorker"])]
 

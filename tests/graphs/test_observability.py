@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from graphs.deployment import graph_deployment
+from graphs.scripts.run_workers import parse as parse_worker
 from stacks.settings import ConfigError, parse
 from tests.graphs.test_deployment import components, plan
 
@@ -37,6 +38,15 @@ def test_traces_and_where_the_release_can_logs_are_exported(version: str, logs: 
     assert {env["OTEL_SERVICE_NAME"] for env in found.values()} == {
         f"gpt-oss-disagg-{service}" for service in ("frontend", "prefill", "decode")
     }
+
+
+def test_workers_of_one_pod_are_called_by_their_roles_in_traces() -> None:
+    graph = plan("vllm-disagg-h100", graph={"transport": "pod"}, observability=EXPORTED)
+    _, _, main = components(graph_deployment(graph, "dynamo"))["VllmWorkers"]
+    assert [parse_worker(line).variables["OTEL_SERVICE_NAME"] for line in main["args"]] == [
+        "gpt-oss-disagg-decode",
+        "gpt-oss-disagg-prefill",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -18,12 +18,12 @@ ALWAYS_SAID = {"componentType", "replicas", "image", "node affinity nvidia.com/g
 
 
 def rendered(published: Published) -> dict[str, dict[str, str | None]]:
-    """Items of each role of the graph, spelt as in `published`."""
+    """Items of each role of the graph, its workers as pods of their own, spelt as in `published`."""
     values = {
         "target": published.target,
         "cluster": {"kind": "existing"},
         "platform": {"install": False},
-        "graph": {"dynamoVersion": published.version},
+        "graph": {"dynamoVersion": published.version, "transport": "node"},
     }
     plan = parse(values, set()).plan()
     manifest = graph_deployment(plan, "dynamo")

@@ -151,6 +151,11 @@ def test_surge_brings_the_new_workers_first_where_there_is_room() -> None:
         ),
         (
             surging("trtllm-disagg-b200", pool={"nodes": 2}),
+            "graph.surge: true, but the workers of gpt-oss-disagg are one pod, beside which nobody has tried a second; "
+            "leave it out, or put the changed graph beside this one (graphs) until it answers",
+        ),
+        (
+            surging("trtllm-disagg-b200", pool={"nodes": 2}, graph={"surge": True, "transport": "node"}),
             "graph.surge: true, but target trtllm-disagg-b200 has prefill and decode workers, which the operator "
             "replaces each at its own pace: until both are new, requests find no partner; leave it out, or put the "
             "changed graph beside this one (graphs) until it answers",

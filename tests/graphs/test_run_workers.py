@@ -1,6 +1,7 @@
 """The program that runs all workers of a pod: one ends and all end, signals reach them, health speaks for all."""
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -39,18 +40,18 @@ class Pod:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.log = folder, folder / "log"
-        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(3)]
-        self.port, *ports = (each.getsockname()[1] for each in sockets)
+        sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(4)]
+        self.port, self.silent, *ports = (each.getsockname()[1] for each in sockets)
         for each in sockets:
             each.close()
         (folder / "serve.py").write_text(SERVE)
-        lines = [
+        self.lines = [
             f"{name}: DYN_SYSTEM_PORT={port} {sys.executable} {folder}/serve.py {name} {port} {folder}"
             for name, port in zip(("prefill-0", "decode-0"), ports, strict=True)
         ]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(SCRIPT), *lines],
+                [sys.executable, str(SCRIPT), *self.lines],
                 env={**os.environ, "SYSTEM_PORT": str(self.port), "SYSTEM_HOST": "127.0.0.1"},
                 stdout=log,
                 stderr=log,
@@ -174,6 +175,18 @@ def test_metrics_are_those_of_all_workers_by_name(pod: Pod) -> None:
         'up{worker="decode-0"} 1',
         'requests{worker="decode-0",model="m"} 2',
     ]
+
+
+def test_figures_of_a_worker_s_nixl_agent_are_among_its_metrics(pod: Pod) -> None:
+    """The pod's port is the only one of the pod that is scraped; the other worker serves in place of an agent."""
+    (port,) = re.findall(r"prefill-0: DYN_SYSTEM_PORT=(\d+)", " ".join(pod.lines))
+    agent = f"NIXL_TELEMETRY_PROMETHEUS_PORT={port}"
+    for said, times in (("NIXL_TELEMETRY_ENABLE=y", 2), ("NIXL_TELEMETRY_ENABLE=n", 1)):
+        decode = run_workers.parse(f"decode-0: {said} {agent} DYN_SYSTEM_PORT={pod.silent} python3")
+        prefill = run_workers.parse(f"prefill-0: DYN_SYSTEM_PORT={port} python3")
+        found = run_workers.Workers([prefill, decode]).metrics().decode()
+        assert found.count("requests{") == times
+        assert ('requests{worker="decode-0",model="m"} 2' in found) is (times == 2)
 
 
 @pytest.mark.parametrize("line", ["prefill-0", "prefill-0: ", "prefill-0: A=1", ": python3"])

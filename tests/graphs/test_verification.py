@@ -45,9 +45,15 @@ def arguments(graph: GraphPlan) -> list[str]:
 @pytest.mark.parametrize(
     ("graph", "engine", "transport", "kv_counter"),
     [
-        (B200, "trtllm", "node", None),
+        (B200, "trtllm", "pod", None),
         (plan("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "trtllm", None, None),
-        (plan("vllm-disagg-h100", "p5.48xlarge"), "vllm", "node", "vllm:nixl_bytes_transferred_sum"),
+        (plan("vllm-disagg-h100", "p5.48xlarge"), "vllm", "pod", "vllm:nixl_bytes_transferred_sum"),
+        (
+            plan("vllm-disagg-h100", "p5.48xlarge", GraphKnobs(transport="node")),
+            "vllm",
+            "node",
+            "vllm:nixl_bytes_transferred_sum",
+        ),
         (plan("mocker-disagg-cpu", "m7i.4xlarge"), "mocker", "node", None),
         (plan("sglang-disagg-h100", "p5.48xlarge", GraphKnobs(transport="efa")), "sglang", "efa", None),
         (plan("trtllm-disagg-8k", "p6-b200.48xlarge", GraphKnobs(transport="tcp")), "trtllm", "tcp", None),
@@ -67,7 +73,7 @@ def test_the_script_takes_what_the_job_says(
     assert script.expectation(given) == expected
     assert (expected.version, expected.router_mode) == (str(graph.version), graph.router_mode)
     assert (expected.engine, expected.transport, expected.kv_counter) == (engine, transport, kv_counter)
-    assert given.worker_port == [9090, 19090]
+    assert given.worker_port == ([9090] if transport == "pod" else [9090, 19090])
 
 
 def test_the_script_warns_of_the_transports_that_are_slow() -> None:

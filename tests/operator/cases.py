@@ -73,18 +73,20 @@ class Case:
     def settings(self, **graph: Any) -> Settings:
         """The stack, on nodes of its own, with more said of its main graph. Raises stacks.settings.ConfigError."""
         said = _filled(self.said, self.version)
+        # A pod a worker: the operator is asked about prefill and decode. Autoscaled graphs outgrow a node.
+        known = {"dynamoVersion": self.version} | ({} if "autoscaling" in said else {"transport": "node"})
         values = {
             "target": self.target,
             "cluster": {"kind": "existing"},
             "platform": {"version": self.platform},
             "pool": {},
             **said,
-            "graph": _merged({"dynamoVersion": self.version, **said.get("graph", {})}, graph),
+            "graph": _merged({**known, **said.get("graph", {})}, graph),
         }
         for pool in (values["pool"], *values.get("pools", ())):
             pool["nodeSelector"] = {_CASE: self.namespace}
         for each in values.get("graphs", ()):
-            each.setdefault("dynamoVersion", self.version)
+            each.update({**known, **each})
         return parse(values, set())
 
     def is_taken(self) -> bool:

@@ -19,6 +19,7 @@ DEV: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
     "cluster": {"kind": "existing"},
     "platform": {"install": False},
+    "graph": {"transport": "node"},
     # With it a changed graph is verified anew, which is a second change.
     "verify": "off",
 }
@@ -68,7 +69,7 @@ class Repository:
 @pytest.fixture(scope="module")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     made = Repository(tmp_path_factory.mktemp("repository"))
-    made.stack("dev", DEV | {"graph": {"decode": {"maxBatchSize": 64}}})
+    made.stack("dev", DEV | {"graph": {"transport": "node", "decode": {"maxBatchSize": 64}}})
     made.commit("batch")
     made.stack("dev", DEV | {"huggingFace": {"token": {"secure": "v1:first"}}})
     made.commit("token")
@@ -97,7 +98,7 @@ def test_a_changed_graph_is_verified_anew(repository: Repository) -> None:
     verified = {key: value for key, value in DEV.items() if key != "verify"}
     repository.stack("dev", verified)
     repository.git("commit", "--quiet", "--all", "--message", "verified")
-    repository.stack("dev", verified | {"graph": {"decode": {"maxBatchSize": 64}}})
+    repository.stack("dev", verified | {"graph": {"transport": "node", "decode": {"maxBatchSize": 64}}})
     done = repository.diff("HEAD")
     repository.git("checkout", "--quiet", "--force", "batch")
     signs = [

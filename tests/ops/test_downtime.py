@@ -28,10 +28,14 @@ def said(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
 
 @pytest.mark.parametrize("version", ["1.2.1", "1.6.1"])
 def test_one_knob_of_one_role_restarts_the_workers_of_both(version: str) -> None:
-    before = synth("trtllm-disagg-b200", graph={"dynamoVersion": version})
+    before = synth("trtllm-disagg-b200", graph={"dynamoVersion": version, "transport": "node"})
     after = synth(
         "trtllm-disagg-b200",
-        graph={"dynamoVersion": version, "decode": {"maxBatchSize": 64, "env": {"A": "b"}}},
+        graph={
+            "dynamoVersion": version,
+            "transport": "node",
+            "decode": {"maxBatchSize": 64, "env": {"A": "b"}},
+        },
     )
     message = f"restarts 2 workers of graph gpt-oss-disagg: no answer for about one load time (~22 {MINUTES}"
     assert said(before, after) == message
@@ -56,6 +60,18 @@ def test_one_knob_of_one_role_restarts_the_workers_of_both(version: str) -> None
             {"surge": True},
             {"surge": True, "worker": {"maxBatchSize": 400}},
             f"restarts 1 worker of graph gpt-oss-agg, new ones first: it answers throughout (~22 {MINUTES}",
+        ),
+        (
+            "trtllm-disagg-b200",
+            {},
+            {"decode": {"maxBatchSize": 64}},
+            f"restarts all workers of graph gpt-oss-disagg: no answer for about one load time (~22 {MINUTES}",
+        ),
+        (
+            "trtllm-disagg-b200",
+            {"transport": "node"},
+            {},
+            f"restarts all workers of graph gpt-oss-disagg: no answer for about one load time (~22 {MINUTES}",
         ),
         ("trtllm-agg-gb200", {}, {"worker": {"replicas": 2}}, ""),
         ("trtllm-disagg-b200", {}, {"frontend": {"replicas": 2, "env": {"A": "b"}}}, ""),

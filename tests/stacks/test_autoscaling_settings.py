@@ -138,5 +138,5 @@ def test_graphs_beside_each_other_need_room_for_all_they_may_become() -> None:
 
 
 def test_workers_that_may_outgrow_a_node_are_spread_from_the_start() -> None:
-    assert settings(TWO_NODES).plan().transport == "node"
+    assert settings(TWO_NODES).plan().transport == "pod"
     assert settings(scaled("external")).plan().transport == "efa"

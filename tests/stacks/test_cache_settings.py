@@ -61,8 +61,9 @@ def test_a_claim_of_ones_own_needs_nothing_else_said() -> None:
 
 
 def test_every_pod_mounts_the_claim_of_ones_own() -> None:
-    made = settings(cache={"existingClaim": "weights", "localCopy": True})
-    text = str(graph_deployment(made.plan(), "dynamo"))
-    assert text.count("'claimName': 'weights'") == 3
-    assert "'claimName': 'model-cache'" not in text
+    for transport, pods in (("pod", 2), ("node", 3)):
+        made = settings(cache={"existingClaim": "weights", "localCopy": True}, graph={"transport": transport})
+        text = str(graph_deployment(made.plan(), "dynamo"))
+        assert text.count("'claimName': 'weights'") == pods
+        assert "'claimName': 'model-cache'" not in text
     assert made.benchmark.job(made.plan(), "dynamo").weights == "weights"

@@ -115,8 +115,8 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "more graphs than the pool holds": (
         {"graphs": [{"name": "second"}]},
-        "pool: its graphs together need 16 GPUs (gpt-oss-disagg 8 + second 8), gpt-oss-disagg and second alone on a "
-        "node, but it has 8 (1 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes",
+        "pool: its graphs together need 16 GPUs (gpt-oss-disagg 8 + second 8), whole workers on nodes, but it has "
+        "8 (1 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes",
     ),
     "further graph for other hardware": (
         {"graphs": [{"name": "second", "target": "vllm-disagg-h100"}]},

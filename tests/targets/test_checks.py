@@ -358,22 +358,34 @@ def test_graphs_with_one_name_are_refused() -> None:
 
 def test_graphs_that_do_not_fit_beside_each_other_are_refused() -> None:
     # 15 of 16 GPUs, but five at a time on one node.
-    graphs = [plan(LONG, B200, 2, name=name, key=f"graphs[{name}]") for name in ("a", "b", "c")]
+    graphs = [
+        plan(LONG, B200, 2, name=name, key=f"graphs[{name}]", transport="node") for name in ("a", "b", "c")
+    ]
     with pytest.raises(Refusal) as refusal:
         check_together(graphs)
     assert str(refusal.value) == (
         "pool: its graphs together need 15 GPUs (a 5 + b 5 + c 5), a and b and c alone on a node, but it has 16 "
         "(2 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes"
     )
-    check_together([plan(LONG, B200, 3, name=name) for name in ("a", "b", "c")])
+    check_together([plan(LONG, B200, 3, name=name, transport="node") for name in ("a", "b", "c")])
+    in_one_pod = [plan(LONG, B200, 2, name=name) for name in ("a", "b", "c")]
+    with pytest.raises(Refusal, match=r"need 15 GPUs \(a 5 \+ b 5 \+ c 5\), whole workers on nodes, but"):
+        check_together(in_one_pod)
+    check_together(in_one_pod[:2])
 
 
 def test_beside_a_graph_that_fills_a_node_there_is_no_room_for_a_small_one() -> None:
     half = {"tensorParallel": 1, "expertParallel": 1}
     small = [plan(GUIDE, B200, 2, name=name, prefill=half, decode=half) for name in ("b", "c")]
-    check_together([plan(LONG, B200, 2, name="a"), *small])
+    apart = plan(LONG, B200, name="a", transport="node")
+    check_together([plan(LONG, B200, 2, name="a", transport="node"), *small])
     with pytest.raises(Refusal, match=r"need 7 GPUs \(a 5 \+ b 2\), a alone on a node, but it has 8"):
-        check_together([plan(LONG, B200, name="a"), plan(GUIDE, B200, name="b", prefill=half, decode=half)])
+        check_together([apart, plan(GUIDE, B200, name="b", prefill=half, decode=half)])
+
+
+def test_a_graph_in_one_pod_leaves_the_rest_of_its_node_to_others() -> None:
+    half = {"tensorParallel": 1, "expertParallel": 1}
+    check_together([plan(LONG, B200, name="a"), plan(GUIDE, B200, name="b", prefill=half, decode=half)])
 
 
 def test_each_pool_holds_its_own_graphs_alone() -> None:
@@ -383,7 +395,7 @@ def test_each_pool_holds_its_own_graphs_alone() -> None:
     )
 
     def on(pool: Pool, name: str) -> GraphPlan:
-        return resolve(TARGETS[GUIDE], GraphKnobs(name=name), pool)
+        return resolve(TARGETS[GUIDE], GraphKnobs(name=name, transport="node"), pool)
 
     check_together([on(here, "a"), on(there, "b")])
     with pytest.raises(Refusal) as refusal:

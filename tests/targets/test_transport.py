@@ -75,7 +75,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     ),
     "a backend without EFA": (
         plan(VLLM, H100, kvTransfer={"backend": "ucx"}),
-        "graph.kvTransfer.backend: 'ucx' is a choice over EFA alone, and this graph has node",
+        "graph.kvTransfer.backend: 'ucx' is a choice over EFA alone, and this graph has pod",
     ),
     "privileged workers that share a node": (
         plan("vllm-disagg-agentic-h200", "p5en.48xlarge", 2, transport="efa", kvTransfer={"grants": "privileged"}),
@@ -128,6 +128,36 @@ def test_a_plan_says_which_way_its_kv_cache_takes() -> None:
     assert plan(GUIDE, B200, 2, transport="tcp").kv_path is KV_PATHS[Transport.TCP]
     for without in (plan(MOCKER, "m7i.4xlarge"), plan("trtllm-agg-gb200", GB200)):
         assert without.kv_path.sentence.startswith("no KV cache travels")
+
+
+@pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].disaggregated])
+def test_workers_that_fit_one_node_are_in_one_pod(target: str) -> None:
+    gpu = next(iter(TARGETS[target].gpus), None)
+    node = next(each.name for each in INSTANCE_TYPES.values() if each.gpu is gpu and each.gpus in (0, 8))
+    version = "0.4.1" if target.endswith("-0.4") else "1.4.2"
+    separate = gpu is None or version == "0.4.1"
+    found = plan(target, node, dynamoVersion=version)
+    check(found)
+    assert found.transport is (Transport.NODE if separate else Transport.POD)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"dynamoVersion": "1.0.2"},
+        {"decode": {"tensorParallel": 2, "maxReplicas": 2}},
+        {"kvTransfer": {"hostNamespaces": True}},
+    ],
+)
+def test_workers_that_cannot_share_a_pod_share_a_node(said: dict[str, Any]) -> None:
+    found = plan(VLLM, H100, **said)
+    check(found)
+    assert found.transport is Transport.NODE
+
+
+def test_an_endpoint_picker_chooses_among_pods() -> None:
+    pool = Pool(instance=INSTANCE_TYPES[H100], nodes=1)
+    assert resolve(TARGETS[VLLM], GraphKnobs(), pool, inference_extension=True).transport is Transport.NODE
 
 
 def test_workers_of_several_nodes_go_over_efa_on_aws_unless_said_otherwise() -> None:
