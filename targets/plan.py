@@ -292,7 +292,7 @@ def resolve(
         if knobs.transport
         else default_transport(
             one_node=fits_one_node or not target.gpus or not target.disaggregated,
-            one_pod=_may_share_a_pod(target, knobs, workers, version) and not inference_extension,
+            one_pod=_may_share_a_pod(target, workers, version) and not inference_extension,
             efa=pool.efa and pool.instance.efa_devices > 0,
         )
     )
@@ -317,19 +317,13 @@ def resolve(
     )
 
 
-def _may_share_a_pod(
-    target: Target, knobs: GraphKnobs, workers: Iterable[WorkerPlan], version: Version
-) -> bool:
-    """Whether the workers may be processes of one pod.
-
-    An autoscaler would have to scale them one by one, and the node's namespaces are for pods of their own.
-    """
+def _may_share_a_pod(target: Target, workers: Iterable[WorkerPlan], version: Version) -> bool:
+    """Whether the workers may be processes of one pod: an autoscaler would have to scale them one by one."""
     return (
         target.disaggregated
         and bool(target.gpus)
         and version >= POD_SINCE
         and not any(planned.max_replicas for planned in workers)
-        and not knobs.kv_transfer.host_namespaces
     )
 
 

@@ -146,7 +146,6 @@ def test_workers_that_fit_one_node_are_in_one_pod(target: str) -> None:
     [
         {"dynamoVersion": "1.0.2"},
         {"decode": {"tensorParallel": 2, "maxReplicas": 2}},
-        {"kvTransfer": {"hostNamespaces": True}},
     ],
 )
 def test_workers_that_cannot_share_a_pod_share_a_node(said: dict[str, Any]) -> None:
