@@ -63,7 +63,7 @@ kube-apiserver {controlplane} kube-apiserver
   --etcd-servers={etcd} --etcd-cafile={pki}/ca.crt
   --etcd-certfile={pki}/server.crt --etcd-keyfile={pki}/server.key
   --tls-cert-file={pki}/server.crt --tls-private-key-file={pki}/server.key
-  --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
+  --allow-privileged=true --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
   --service-account-key-file={pki}/sa.key --service-account-signing-key-file={pki}/sa.key
   --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16
 kube-controller-manager {controlplane} kube-controller-manager
