@@ -201,7 +201,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         annotations=annotations,
         pod=_pod(
             plan,
-            security=worker_pod_security(kv_transfer.grants(plan)),
+            security=worker_pod_security(plan.grants),
             affinity=worker_affinity(plan, worker.role),
             volumes=volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
@@ -281,7 +281,7 @@ def _sum(requests: Iterable[tuple[Mapping[str, str], int]]) -> dict[str, str]:
 
 
 def _worker_security(plan: GraphPlan) -> dict[str, Any]:
-    security = worker_security(kv_transfer.grants(plan))
+    security = worker_security(plan.grants)
     return as_root(security) if plan.runs_as_root else security
 
 

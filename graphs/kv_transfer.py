@@ -107,16 +107,6 @@ def devices(plan: GraphPlan, gpus: int) -> dict[str, str]:
             return {}
 
 
-def grants(plan: GraphPlan) -> str:
-    """What workers may do: none, capabilities or privileged, as `kvTransfer.grants` has it."""
-    if not plan.target.disaggregated or not plan.target.gpus:
-        return "none"
-    # A privileged container sees every GPU of its node, those of the pod beside it too (k8s-device-plugin#336).
-    over_efa = "capabilities" if plan.workers_share_nodes else "privileged"
-    usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(plan.transport, "none")
-    return plan.knobs.kv_transfer.grants or usual
-
-
 def in_host_memory(plan: GraphPlan, planned: WorkerPlan) -> bool:
     """Whether vLLM stages KV cache in a buffer of the host itself.
 

@@ -62,7 +62,8 @@ def run(
     where = site(found, report, state=state)
     ends = not where.is_up() if teardown is None else teardown
     if not ends:
-        report(f"{stack} stays up: `python -m ops down --stack {stack}` takes it down")
+        where_it_is = " --embedded" if embedded else ""
+        report(f"{stack} stays up: `python -m ops down --stack {stack}{where_it_is}` takes it down")
     started = measure.now()
     folder = out or RUNS / f"{stack}-{started.replace(':', '').removesuffix('+0000')}"
     if folder.exists():

@@ -290,10 +290,14 @@ DIFFERENCES = (
         reason="The profile is of another model; the mocker's own timing model is used.",
     ),
     Difference(
-        items=("--migration-limit", "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"),
+        items=(
+            "--migration-limit",
+            "DYN_HTTP_GRACEFUL_SHUTDOWN_TIMEOUT_SECS",
+            "DYN_RUNTIME_GRACEFUL_SHUTDOWN_TIMEOUT_SECS",
+        ),
         targets=tuple(name for name in EVERY if name != OLD_GUIDE),
-        ours="a request goes on with another worker up to 3 times, from 1.0; a frontend that is to end waits for its "
-        "answers as long as its pod may, from 1.3",
+        ours="a request goes on with another worker up to 3 times, from 1.0; a frontend or worker that is to end waits "
+        "for its answers as long as its pod may, from 1.3",
         reason="Upstream gives a lost worker's requests up, and cuts answers 5 s after a frontend was told to end.",
     ),
 )

@@ -209,6 +209,19 @@ class GraphPlan:
         )
 
     @property
+    def grants(self) -> str:
+        """What workers may do: none, capabilities or privileged, as `kvTransfer.grants` has it.
+
+        By the published number of workers, not today's: pods must not change when workers are scaled.
+        """
+        if not self.target.disaggregated or not self.target.gpus:
+            return "none"
+        several = any(worker.replicas > 1 for worker in self.target.workers)
+        over_efa = "capabilities" if several else "privileged"
+        usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(self.transport, "none")
+        return self.knobs.kv_transfer.grants or usual
+
+    @property
     def fills_a_node(self) -> bool:
         """Whether its workers, kept on one node, take more than half of it: two such graphs can never share one.
 

@@ -67,13 +67,13 @@ _BESIDE_GRAPHS = """\
 - The vLLM and SGLang guides name no benchmark: the shape shown with their targets is the TensorRT-LLM guide's.
 - The recipe of `trtllm-disagg-8k` counts 256 requests for each of 6 GPUs, while its graph has 5. Its number is the
   default; `benchmark.perGpu: true` takes the published load per GPU times the GPUs that the graph has.
-- The engine file's `cache_transceiver_config.backend` follows the transport (NIXL between nodes); the tables of the
-  targets show the published value.
+- The engine file's `cache_transceiver_config.backend` follows the transport (NIXL over EFA, UCX otherwise); the
+  tables of the targets show the published value.
 - The TensorRT-LLM guide mounts its checkout at `/workspace` and reads engine files there. Here they are a ConfigMap and
   nothing is mounted there; `--override-engine-args` stays free for `extraArgs`.
-- `make verify` words its requests itself; the guides' own work against the endpoint that `make up` prints.
+- `make verify` sends the guides' requests, with low effort and temperature 0 for tools.
 - The recipes' benchmark Jobs are called `gpt-oss-120b-bench` and `gpt-oss-120b-disagg-bench`, and their download has an
-  hour; names and times here are of our own.
+  hour; names here are of our own, and a download has three hours.
 - Images that a stack builds are in its own registry, under the project's, the stack's and the graph's name.
 """
 _FIELD_TITLES = {

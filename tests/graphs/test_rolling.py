@@ -119,7 +119,12 @@ def test_scaling_restarts_no_worker(target: str) -> None:
         graph = plan(
             target,
             pool={"nodes": 4},
-            graph={role: {"replicas": replicas}, "dynamoVersion": "1.4.2", "transport": "efa"},
+            graph={
+                role: {"replicas": replicas},
+                "dynamoVersion": "1.4.2",
+                "transport": "efa",
+                "kvTransfer": {"grants": "capabilities"},
+            },
         )
         *_, (found, _, _) = components(graph_deployment(graph, "dynamo")).values()
         return {key: value for key, value in found.items() if key != "replicas"}

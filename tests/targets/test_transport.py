@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "privileged workers that share a node": (
         plan("vllm-disagg-agentic-h200", "p5en.48xlarge", 2, transport="efa", kvTransfer={"grants": "privileged"}),
         "graph.kvTransfer.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and "
-        "several workers of gpt-oss-disagg-agentic fit one; choose capabilities",
+        "several workers of gpt-oss-disagg-agentic fit one; say capabilities",
     ),
     "EFA as another user than root": (
         plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "none"}),
