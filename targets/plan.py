@@ -216,7 +216,7 @@ class GraphPlan:
         """
         if not self.target.disaggregated or not self.target.gpus:
             return "none"
-        several = any(worker.replicas > 1 for worker in self.target.workers)
+        several = bool(self.autoscaled) or any(worker.replicas > 1 for worker in self.target.workers)
         over_efa = "capabilities" if several else "privileged"
         usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(self.transport, "none")
         return self.knobs.kv_transfer.grants or usual
