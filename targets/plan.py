@@ -212,12 +212,12 @@ class GraphPlan:
     def grants(self) -> str:
         """What workers may do: none, capabilities or privileged, as `kvTransfer.grants` has it.
 
-        By the published number of workers, not today's: pods must not change when workers are scaled.
+        A privileged container sees every GPU of its node, those of the pod beside it too (k8s-device-plugin#336): so
+        where workers may stand beside each other they get capabilities, which a second worker changes for the first.
         """
         if not self.target.disaggregated or not self.target.gpus:
             return "none"
-        several = bool(self.autoscaled) or any(worker.replicas > 1 for worker in self.target.workers)
-        over_efa = "capabilities" if several else "privileged"
+        over_efa = "capabilities" if self.workers_share_nodes else "privileged"
         usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(self.transport, "none")
         return self.knobs.kv_transfer.grants or usual
 
