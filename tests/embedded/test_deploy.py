@@ -246,7 +246,7 @@ def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> N
 
 
 def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> None:
-    crowded = dev(graph={"name": "other", "decode": {"replicas": 2}}, pool={"nodes": 2})
+    crowded = dev(graph={"name": "other", "transport": "tcp", "decode": {"replicas": 2}}, pool={"nodes": 2})
     with pytest.raises(OpsError) as error:
         up(crowded, state)
     message = str(error.value)
