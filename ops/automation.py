@@ -176,7 +176,7 @@ def _unlocked(stack: automation.Stack, what: str, report: Report, work: Callable
         with _said(what):
             return work()
     except automation.ConcurrentUpdateError as held:
-        holders = [Holder(*found) for found in _LOCK.findall(str(held))]
+        holders = _holders(held)
         if not holders or any(holder.may_live() for holder in holders):
             raise _locked(stack, held) from None
     report(f"taking away the lock of {', '.join(map(str, holders))}: that process is gone")
@@ -188,10 +188,14 @@ def _unlocked(stack: automation.Stack, what: str, report: Report, work: Callable
         raise _locked(stack, held) from None
 
 
+def _holders(held: automation.ConcurrentUpdateError) -> list[Holder]:
+    return [Holder(*found) for found in _LOCK.findall(str(held))]
+
+
 def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
-    holders = [str(Holder(*found)) for found in _LOCK.findall(str(held))]
+    who = ", ".join(map(str, _holders(held))) or "another update"
     return LockedError(
-        f"--stack: {stack.name} is being changed by {', '.join(holders) or 'another update'}; wait for it, or end it "
+        f"--stack: {stack.name} is being changed by {who}; wait for it, or end it "
         f"and run `pulumi cancel {stack.name}`"
     )
 
