@@ -42,5 +42,5 @@ def job(manifest: Mapping[str, Any], opts: pulumi.ResourceOptions) -> kubernetes
     One that is not complete when the next update begins, because it failed or that update was broken off, is deleted
     and made anew: the provider reads the Job's live status for it. Otherwise it would wait for the failed one again.
     """
-    metadata = {**manifest["metadata"], "annotations": {"pulumi.com/replaceUnready": "true"}}
+    metadata: Any = {**manifest["metadata"], "annotations": {"pulumi.com/replaceUnready": "true"}}
     return kubernetes.batch.v1.Job(metadata["name"], metadata=metadata, spec=manifest["spec"], opts=opts)

@@ -313,7 +313,7 @@ def _answers(url: str, model: str) -> bool:
     )
     try:
         with _DIRECT.open(request, timeout=_SECONDS_FOR_AN_ANSWER) as answer:
-            return json.load(answer)["usage"]["completion_tokens"] > 0
+            return bool(json.load(answer)["usage"]["completion_tokens"] > 0)
     except (OSError, KeyError, TypeError, ValueError):
         return False
 
