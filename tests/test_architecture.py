@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +94,18 @@ def test_files_stay_readable_in_one_sitting() -> None:
         if (lines := len(path.read_text().splitlines())) > 250
     }
     assert long == {}
+
+
+def test_every_service_of_aws_that_we_use_is_type_checked() -> None:
+    """mypy skips the services that pyproject.toml does not name, and takes whatever comes from them as right."""
+    overrides = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
+    [checked] = [entry["module"] for entry in overrides if entry.get("follow_imports") == "normal"]
+    services = {name.split(".")[1] for name in checked if name.endswith(".*")}
+    used = {
+        node.attr
+        for folder in ("components", "stacks")
+        for path in modules(folder)
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "aws"
+    }
+    assert {name for name in used if name.islower() and not name.startswith("get_")} == services
