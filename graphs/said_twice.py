@@ -1,20 +1,63 @@
-"""Refuses a user's arguments that a command line has already. Pure."""
+"""Refuses a user's arguments that a command line has already, or that a knob says. Pure.
 
-from collections.abc import Iterator, Sequence
+What a command line has, and which knob says what, is read off what the renderer writes. Sources of the other
+spellings: the parsers of Dynamo 0.4.1 to 1.6.1, of vLLM 0.26 and of SGLang 0.5.9 to 0.5.21.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 from graphs import frontend
 from graphs.deployment import worker_command
-from targets.plan import GraphPlan, Refusal
+from targets.catalogue import Engine
+from targets.knobs import RoleKnobs
+from targets.plan import GraphPlan, Refusal, WorkerPlan
 
-_FRONTEND_KNOBS = {"--router-mode": "routerMode"}
+_MODE = ("--disaggregation-mode", "--is-prefill-worker", "--is-decode-worker")
+_SPELLINGS: Mapping[Engine, tuple[tuple[str, ...], ...]] = {
+    Engine.VLLM: (
+        _MODE,
+        ("--tensor-parallel-size", "-tp"),
+        ("--pipeline-parallel-size", "-pp"),
+        ("--quantization", "-q"),
+        ("--speculative-config", "-sc"),
+    ),
+    Engine.SGLANG: (
+        ("--disaggregation-mode",),
+        ("--model-path", "--model"),
+        # `--tp` is the abbreviation that argparse takes, as Dynamo's own manifests do.
+        ("--tp", "--tp-size", "--tensor-parallel-size"),
+        ("--pp-size", "--pipeline-parallel-size"),
+    ),
+    Engine.TRTLLM: (
+        ("--disaggregation-mode",),
+        ("--model-path", "--model"),
+        ("--publish-kv-events", "--publish-events-and-metrics"),
+    ),
+    Engine.MOCKER: (_MODE,),
+}
+"""Flags of one meaning. The role of a worker, which the first of each engine says, is never the user's to say."""
+_OTHER_KNOBS = {"--router-mode": "frontend.routerMode", "--disaggregation-strategy": "disaggregationStrategy"}
+_PROBES: tuple[tuple[str, Any, Any], ...] = (
+    # More than one, as with one GPU a worker hands KV cache over otherwise.
+    ("tensor_parallel", 2, 4),
+    *(
+        (name, None, 2)
+        for name in ("pipeline_parallel", "expert_parallel", "max_num_tokens", "max_batch_size")
+    ),
+    *((name, None, 2) for name in ("max_seq_len", "free_gpu_memory_fraction")),
+    ("chunked_prefill", None, True),
+    ("chunked_prefill", None, False),
+)
+"""Two values of each knob that may become an argument."""
 
 
 def check_arguments(plan: GraphPlan) -> None:
-    """Raise Refusal for each argument of the user's that the rendered command line says too, one a line.
+    """Raise Refusal for each argument of the user's that the rendered command line or a knob says, one a line.
 
     Parsers take the last of two without a word, and what hangs on the first, as Service, probes and verification hang
-    on a port, would not follow.
+    on a port, or as GPUs hang on parallelism, would not follow.
     """
     alone = replace(
         plan,
@@ -22,26 +65,67 @@ def check_arguments(plan: GraphPlan) -> None:
             update={"frontend": plan.knobs.frontend.model_copy(update={"extra_args": ()})}
         ),
     )
-    problems = list(
-        _twice(f"{plan.key}.frontend", frontend.command(alone).args, plan.knobs.frontend.extra_args)
-    )
+    ours = dict.fromkeys(_options(frontend.command(alone).args))
+    problems = list(_twice(plan, "frontend", ours, plan.knobs.frontend.extra_args))
     for planned in plan.workers:
-        ours = worker_command(plan, replace(planned, extra_args=())).args
-        problems += _twice(f"{plan.key}.{planned.role}", ours, planned.extra_args)
+        problems += _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
     if problems:
         raise Refusal("\n".join(problems))
 
 
-def _twice(section: str, ours: Sequence[str], said: Sequence[str]) -> Iterator[str]:
-    taken = {_option(word) for word in ours if word.startswith("--")}
+def _taken(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str | None]:
+    """Options that are not the user's to write for a worker, in every spelling, and the role's knob to use instead."""
+    spellings = _SPELLINGS[plan.target.engine]
+    taken: dict[str, str | None] = dict.fromkeys(spellings[0])
+    taken |= dict.fromkeys(_options(worker_command(plan, replace(planned, extra_args=())).args))
+    taken |= _knobs(plan, planned)
+    for group in spellings:
+        for option in taken.keys() & {*group}:
+            taken |= dict.fromkeys(group, taken[option])
+    return taken
+
+
+def _knobs(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
+    """Options by which knobs of the role reach the engine, where they are arguments, and the key of each."""
+    as_arguments = replace(plan, target=replace(plan.target, engine_settings="arguments"))
+
+    def written(name: str, value: Any) -> set[tuple[str, str]]:
+        worker = replace(planned.worker, **{name: value})
+        words = worker_command(as_arguments, replace(planned, worker=worker, extra_args=())).args
+        return {(_option(word), after) for word, after in zip(words, (*words[1:], ""), strict=True)}
+
+    return {
+        option: str(RoleKnobs.model_fields[name].alias)
+        for name, value, other in _PROBES
+        for option, _ in written(name, other) - written(name, value)
+        if option
+    }
+
+
+def _twice(
+    plan: GraphPlan, section: str, taken: Mapping[str, str | None], said: Sequence[str]
+) -> Iterator[str]:
     for word in said:
-        if word.startswith("--") and _option(word) in taken:
-            knob = _FRONTEND_KNOBS.get(_option(word))
-            remedy = f"use {section}.{knob}" if knob else "leave it out"
-            yield f"{section}.extraArgs: {word.split('=')[0]!r} is set already; {remedy}"
+        option = _option(word)
+        # Parsers take an option's beginning for the option.
+        meant = next((each for each in sorted(taken) if option and each.startswith(option)), None)
+        if meant is None and option not in _OTHER_KNOBS:
+            continue
+        knob = f"{section}.{taken[meant]}" if meant and taken[meant] else _OTHER_KNOBS.get(meant or option)
+        remedy = f"use {plan.key}.{knob}" if knob else "leave it out"
+        yield f"{plan.key}.{section}.extraArgs: {word.split('=')[0]!r} is set already; {remedy}"
+
+
+def _options(words: Iterable[str]) -> Iterator[str]:
+    return filter(None, map(_option, words))
 
 
 def _option(word: str) -> str:
-    """The option that a word means: `--no-x` and `--x` are one, and vLLM reads `_` as `-`."""
-    name = word.split("=", maxsplit=1)[0].replace("_", "-")
+    """The option that a word means, or nothing for a value.
+
+    `--no-x` and `--x` are one, vLLM reads `_` as `-`, and `--x.y` sets a part of what `--x` says.
+    """
+    if not word.startswith("-") or not word.lstrip("-")[:1].isalpha():
+        return ""
+    name = word.split("=", maxsplit=1)[0].split(".", maxsplit=1)[0].replace("_", "-")
     return name.replace("--no-", "--", 1) if name.startswith("--no-") else name

@@ -25,6 +25,8 @@ _NUMBER = r"(0|[1-9]\d*)"
 _WORD = rf"({_NUMBER}|\d*[A-Za-z-][0-9A-Za-z-]*)"
 _SEMANTIC_TAG = re.compile(rf"[vV]?{_NUMBER}(\.{_NUMBER}){{2}}(-{_WORD}(\.{_WORD})*)?")
 """As operators from 1.4 read an image's tag: a semantic version, so no number has leading zeros."""
+_RELEASE_TAG = re.compile(rf"[vV]?({_NUMBER}(?:\.{_NUMBER}){{2}})(?![.\d])")
+"""A tag that begins with a release, whatever follows."""
 _RESERVED_ENV = {
     "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
     "DYN_NAMESPACE": "the operator sets it; graphs that share one would see each other's workers",
@@ -32,37 +34,6 @@ _RESERVED_ENV = {
     "HF_TOKEN": "a token there is readable in the graph; use huggingFace.token",
     "NATS_SERVER": "the operator sets it",
 }
-_FLAG_KNOB = {
-    "--chunked-prefill-size": "chunkedPrefill",
-    "--context-length": "maxSeqLen",
-    "--disaggregation-mode": None,
-    "--enable-chunked-prefill": "chunkedPrefill",
-    "--expert-parallel-size": "expertParallel",
-    "--extra-engine-args": None,
-    "--free-gpu-memory-fraction": "freeGpuMemoryFraction",
-    "--gpu-memory-utilization": "freeGpuMemoryFraction",
-    "--is-prefill-worker": None,
-    "--max-batch-size": "maxBatchSize",
-    "--max-model-len": "maxSeqLen",
-    "--max-num-batched-tokens": "maxNumTokens",
-    "--max-num-seqs": "maxBatchSize",
-    "--max-num-tokens": "maxNumTokens",
-    "--max-prefill-tokens": "maxNumTokens",
-    "--max-running-requests": "maxBatchSize",
-    "--max-seq-len": "maxSeqLen",
-    "--mem-fraction-static": "freeGpuMemoryFraction",
-    "--model": None,
-    "--model-name": None,
-    "--model-path": None,
-    "--no-enable-chunked-prefill": "chunkedPrefill",
-    "--pipeline-parallel-size": "pipelineParallel",
-    "--pp-size": "pipelineParallel",
-    "--served-model-name": None,
-    "--tensor-parallel-size": "tensorParallel",
-    "--tp": "tensorParallel",
-    "--tp-size": "tensorParallel",
-}
-"""Arguments of the engines that a graph sets itself: the knob to use, or None where the target decides."""
 _LOADS_GPT_OSS_SINCE = Version(1, 0)
 """First supported release whose published image has TensorRT-LLM 1.1 or newer, which GPT-OSS needs (dynamo#3872)."""
 _UNKNOWN_KNOBS = {
@@ -387,18 +358,6 @@ def _arguments(plan: GraphPlan) -> Iterator[str]:
                 f"{plan.key}.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 "
                 "(dynamo#14936); leave it out, the default processor parses harmony"
             )
-    for planned in plan.workers:
-        for argument in planned.extra_args:
-            flag = argument.split("=")[0]
-            if flag in _FLAG_KNOB:
-                knob = _FLAG_KNOB[flag]
-                remedy = f"use {plan.key}.{planned.role}.{knob}" if knob else "the target decides it"
-                yield f"{plan.key}.{planned.role}.extraArgs: {flag!r} is set already; {remedy}"
-            if flag == "--disaggregation-strategy":
-                yield (
-                    f"{plan.key}.{planned.role}.extraArgs: {flag!r} is set already; use "
-                    f"{plan.key}.disaggregationStrategy"
-                )
 
 
 def _environment(plan: GraphPlan) -> Iterator[str]:
@@ -413,8 +372,21 @@ def _image(plan: GraphPlan) -> Iterator[str]:
     knobs = plan.image_knobs
     if knobs.tag and knobs.digest:
         yield f"{plan.key}.image: tag {knobs.tag!r} and digest {knobs.digest!r} exclude each other; keep one"
+    if knobs.runtime_version not in (None, str(plan.version)):
+        yield (
+            f"{plan.key}.image.runtimeVersion: {knobs.runtime_version!r}, but {plan.key}.dynamoVersion is "
+            f"{plan.version}, which commands and checks are made for; let both say the release inside the image"
+        )
     if knobs.build is not None:
         yield from _built_image(plan)
+        return
+    inside = _RELEASE_TAG.match(knobs.tag or "")
+    if inside and knobs.runtime_version is None and inside[1] != str(plan.version):
+        yield (
+            f"{plan.key}.image.tag: {knobs.tag!r} says Dynamo {inside[1]}, but {plan.key}.dynamoVersion is "
+            f"{plan.version}; let both say one release, or set {plan.key}.image.runtimeVersion to {plan.version} if "
+            "that is inside the image"
+        )
         return
     if not plan.says_runtime_version:
         return

@@ -31,7 +31,7 @@ def evaluated(target: str) -> Evaluation:
         "target": target,
         "cluster": json.dumps({"kind": "existing"}),
         "platform": json.dumps({"install": False}),
-        "graph": json.dumps({"image": {"runtimeVersion": "1.2.1", "build": BUILD}}),
+        "graph": json.dumps({"image": {"runtimeVersion": "1.4.2", "build": BUILD}}),
     }
     config = {f"dynamo-gpt-oss:{key}": value for key, value in values.items()}
     stack = StackFile(project="dynamo-gpt-oss", stack="own", config=config, secret_keys=frozenset())

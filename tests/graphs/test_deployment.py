@@ -210,9 +210,9 @@ def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
     digest = "sha256:" + "0" * 64
     for image, written in (
         ({}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2"),
-        ({"tag": "1.2.1-cuda13"}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1-cuda13"),
-        ({"repository": "r/x", "tag": "1.2.1"}, "r/x:1.2.1"),
-        ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.2.1"}, f"r/x@{digest}"),
+        ({"tag": "1.4.2-cuda13"}, "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2-cuda13"),
+        ({"repository": "r/x", "tag": "1.4.2"}, "r/x:1.4.2"),
+        ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.4.2"}, f"r/x@{digest}"),
     ):
         manifest = graph_deployment(plan("trtllm-disagg-b200", graph={"image": image}), "dynamo")
         assert {main["image"] for _, _, main in components(manifest).values()} == {written}

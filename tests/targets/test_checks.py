@@ -87,10 +87,6 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.disaggregationStrategy: 'prefill_first' is for prefill and decode workers of TensorRT-LLM on Dynamo "
         "0.4, but gpt-oss-disagg is target vllm-disagg-h100 on 0.4.1; leave it out",
     ),
-    "a strategy said twice": (
-        plan(OLD_GUIDE, B200, prefill={"extraArgs": ["--disaggregation-strategy", "decode_first"]}),
-        "graph.prefill.extraArgs: '--disaggregation-strategy' is set already; use graph.disaggregationStrategy",
-    ),
     "EAGLE3 and disaggregation on 1.3.0": (
         plan(AGENTIC, B200, dynamoVersion="1.3.0"),
         "graph.dynamoVersion: 1.3.0 crashes with EAGLE3 and disaggregation (known issue of 1.3.0); "
@@ -195,14 +191,6 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 (dynamo#14936); "
         "leave it out, the default processor parses harmony",
     ),
-    "an argument that is a knob": (
-        plan(GUIDE, B200, decode={"extraArgs": ["--tensor-parallel-size", "8"]}),
-        "graph.decode.extraArgs: '--tensor-parallel-size' is set already; use graph.decode.tensorParallel",
-    ),
-    "an argument that the target decides": (
-        plan(GUIDE, B200, decode={"extraArgs": ["--model-path=/tmp"]}),
-        "graph.decode.extraArgs: '--model-path' is set already; the target decides it",
-    ),
     "etcd's address": (
         plan(GUIDE, B200, decode={"env": {"ETCD_ENDPOINTS": "http://etcd:2379"}}),
         "graph.decode.env: 'ETCD_ENDPOINTS' is not allowed: discovery is the platform's choice and a fixed address "
@@ -234,8 +222,8 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
     "tag with a leading zero at its end": (
-        plan(GUIDE, B200, image={"tag": "1.2.1-01"}),
-        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1-01' does not say its Dynamo version, which "
+        plan(GUIDE, B200, image={"tag": "1.4.2-01"}),
+        "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2-01' does not say its Dynamo version, which "
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
     "tag of two numbers": (
@@ -243,13 +231,28 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         "graph.image: 'nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2' does not say its Dynamo version, which "
         "the operator demands; set graph.image.runtimeVersion to MAJOR.MINOR.PATCH",
     ),
+    "tag of another release": (
+        plan(GUIDE, B200, image={"tag": "1.2.1-ours"}, dynamoVersion="1.4.2"),
+        "graph.image.tag: '1.2.1-ours' says Dynamo 1.2.1, but graph.dynamoVersion is 1.4.2; let both say one release, "
+        "or set graph.image.runtimeVersion to 1.4.2 if that is inside the image",
+    ),
+    "tag of another patch, of an operator that reads no tags": (
+        plan(GUIDE, B200, image={"repository": "registry.example/ours", "tag": "v1.3.0_1"}, dynamoVersion="1.3.1"),
+        "graph.image.tag: 'v1.3.0_1' says Dynamo 1.3.0, but graph.dynamoVersion is 1.3.1; let both say one release, "
+        "or set graph.image.runtimeVersion to 1.3.1 if that is inside the image",
+    ),
+    "runtime of another release": (
+        plan(GUIDE, B200, image={"digest": DIGEST, "runtimeVersion": "1.2.1"}, dynamoVersion="1.4.2"),
+        "graph.image.runtimeVersion: '1.2.1', but graph.dynamoVersion is 1.4.2, which commands and checks are made "
+        "for; let both say the release inside the image",
+    ),
     "tag and digest": (
-        plan(GUIDE, B200, image={"tag": "1.2.1", "digest": DIGEST, "runtimeVersion": "1.2.1"}),
-        f"graph.image: tag '1.2.1' and digest '{DIGEST}' exclude each other; keep one",
+        plan(GUIDE, B200, image={"tag": "1.4.2", "digest": DIGEST, "runtimeVersion": "1.4.2"}),
+        f"graph.image: tag '1.4.2' and digest '{DIGEST}' exclude each other; keep one",
     ),
     "an image that is built and named": (
-        plan(GUIDE, B200, image={"tag": "1.2.1", "runtimeVersion": "1.2.1", "build": BUILD}),
-        "graph.image.tag: '1.2.1' and graph.image.build exclude each other; keep one",
+        plan(GUIDE, B200, image={"tag": "1.4.2", "build": BUILD}),
+        "graph.image.tag: '1.4.2' and graph.image.build exclude each other; keep one",
     ),
     "name too long": (
         plan(GUIDE, B200, name="gpt-oss-120b-disaggregated-b"),
@@ -286,6 +289,12 @@ ACCEPTED = {
     "an argument that is not set": plan(GUIDE, B200, decode={"extraArgs": ["--max-beam-width", "1"]}),
     "a tag with its version": plan(
         GUIDE, B200, image={"tag": "latest", "runtimeVersion": "1.4.2"}, dynamoVersion="1.4.2"
+    ),
+    "a tag of one's own numbers, and what is inside": plan(
+        GUIDE, B200, image={"repository": "registry.example/ours", "tag": "2.0.7", "runtimeVersion": "1.4.2"}
+    ),
+    "a tag of numbers that name no release": plan(
+        GUIDE, B200, image={"tag": "2026.11"}, dynamoVersion="1.3.1"
     ),
     "a tag that says more than its version": plan(
         GUIDE, B200, image={"tag": "v1.4.2-rc.1-efa"}, dynamoVersion="1.4.2"
