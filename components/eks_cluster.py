@@ -1,7 +1,7 @@
 """An EKS cluster with CPU nodes, ready for a platform and GPU pools."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
@@ -10,6 +10,7 @@ import pulumi_kubernetes as kubernetes
 from components import cluster_access, iam, launch_template
 from components.kubeconfig import kubeconfig
 from graphs.names import MANAGED_BY
+from targets.aws_access import AwsAccess
 from targets.hardware import InstanceType, ami_type
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
@@ -22,7 +23,7 @@ class EksClusterArgs:
 
     public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
     cpu_instance: type of the CPU nodes. file_system: driver to install for the model cache, "efs", "fsx" or None.
-    log_retention_days: of control-plane logs. tags: for launched instances.
+    log_retention_days: of control-plane logs. tags: for launched instances. access: as whom the cluster is reached.
     """
 
     name: str
@@ -38,6 +39,7 @@ class EksClusterArgs:
     namespace: str
     create_namespace: bool
     tags: Mapping[str, str]
+    access: AwsAccess = field(default_factory=AwsAccess)
 
 
 class EksCluster(pulumi.ComponentResource):
@@ -62,7 +64,7 @@ class EksCluster(pulumi.ComponentResource):
         storage = self._workload_addons(cluster, nodes)
         self.name = cluster.name
         self.security_group_id = security_group_of(cluster)
-        self.kubeconfig = kubeconfig_of(cluster, args.region)
+        self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
         self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
         there = [*admins, *network, nodes, *storage]
         self.ready = [*there, self._default_storage_class(there)]
@@ -229,10 +231,10 @@ class EksCluster(pulumi.ComponentResource):
         )
 
 
-def kubeconfig_of(cluster: aws.eks.Cluster, region: str) -> pulumi.Output[str]:
+def kubeconfig_of(cluster: aws.eks.Cluster, region: str, access: AwsAccess) -> pulumi.Output[str]:
     """The kubeconfig of a cluster that is made or read."""
     return pulumi.Output.all(cluster.name, cluster.endpoint, cluster.certificate_authority).apply(
-        lambda known: kubeconfig(known[0], region, known[1], known[2]["data"])
+        lambda known: kubeconfig(known[0], region, known[1], known[2]["data"], access)
     )
 
 

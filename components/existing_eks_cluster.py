@@ -1,6 +1,6 @@
 """An EKS cluster that is already there."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
@@ -8,12 +8,14 @@ import pulumi_kubernetes as kubernetes
 
 from components import cluster_access
 from components.eks_cluster import kubeconfig_of, security_group_of
+from targets.aws_access import AwsAccess
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingEksClusterArgs:
-    """name, region: of the cluster. namespace: made by the stack unless create_namespace is False.
+    """name, region: of the cluster. access: as whom it is reached.
 
+    namespace: made by the stack unless create_namespace is False.
     retain: whether the namespace outlives the stack with what is kept in it, to be taken over by a later one.
     """
 
@@ -22,6 +24,7 @@ class ExistingEksClusterArgs:
     namespace: str
     create_namespace: bool
     retain: bool
+    access: AwsAccess = field(default_factory=AwsAccess)
 
 
 class ExistingEksCluster(pulumi.ComponentResource):
@@ -43,7 +46,7 @@ class ExistingEksCluster(pulumi.ComponentResource):
         self.name = cluster.name
         self.vpc_id = cluster.vpc_config.vpc_id
         self.security_group_id = security_group_of(cluster)
-        self.kubeconfig = kubeconfig_of(cluster, args.region)
+        self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
         self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig, retain=args.retain)
         self.ready = (
             [cluster_access.namespace(self, args.namespace, self.provider, retain=args.retain)]

@@ -5,7 +5,7 @@ import json
 import shlex
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pulumi
@@ -13,7 +13,9 @@ import pulumi_aws as aws
 from pulumi.dynamic import CreateResult, DiffResult, ResourceProvider
 from pulumi.dynamic import Resource as DynamicResource
 
+from components.aws_session import session
 from components.iam import role
+from targets.aws_access import AwsAccess
 from targets.hardware import Arch
 from targets.knobs import ImageBuild
 
@@ -35,12 +37,16 @@ _PUSH = (
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltImageArgs:
-    """repository: name in ECR. build: what is built. arch: for which CPU. version: the Dynamo release inside."""
+    """repository: name in ECR. build: what is built. arch: for which CPU. version: the Dynamo release inside.
+
+    access: as whom it is built.
+    """
 
     repository: str
     build: ImageBuild
     arch: Arch
     version: str
+    access: AwsAccess = field(default_factory=AwsAccess)
 
 
 class BuiltImage(pulumi.ComponentResource):
@@ -61,6 +67,7 @@ class BuiltImage(pulumi.ComponentResource):
                 "repository": args.repository,
                 "region": args.build.region,
                 "tag": image_tag(args),
+                "access": args.access.model_dump(mode="json"),
             },
             pulumi.ResourceOptions(
                 parent=self,
@@ -195,10 +202,9 @@ class _Builds(ResourceProvider):
     """Runs the project once for each tag. There is no AWS resource that starts a build and waits for it."""
 
     def create(self, props: dict[str, Any]) -> CreateResult:
-        import boto3  # noqa: PLC0415  this runs in the engine's own process, only where an image is built
-
-        session = boto3.Session(region_name=props["region"])
-        identity, digest = run_build(session.client("codebuild"), session.client("ecr"), props, time.sleep)
+        aws_session = session(props["region"], AwsAccess.model_validate(props["access"]))
+        clients = aws_session.client("codebuild"), aws_session.client("ecr")
+        identity, digest = run_build(*clients, props, time.sleep)
         return CreateResult(id_=identity, outs={**props, "digest": digest})
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:

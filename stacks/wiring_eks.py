@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from components import aws_provider
 from components.eks_cluster import EksCluster, EksClusterArgs
 from components.existing_eks_cluster import ExistingEksCluster, ExistingEksClusterArgs
 from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
@@ -42,7 +43,7 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     said = settings.cluster
     assert isinstance(said, NewEksCluster | ExistingEksSettings)
     tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
-    provider = aws.Provider("aws", region=said.region, default_tags={"tags": tags})
+    provider = aws_provider.provider("aws", said.region, said.aws, tags)
     if isinstance(said, ExistingEksSettings):
         return _existing(settings, said, provider, tags)
     return _new(settings, said, said.name or f"dynamo-{stack}", provider, tags)
@@ -59,6 +60,7 @@ def _existing(
             namespace=said.namespace,
             create_namespace=said.create_namespace,
             retain=settings.cache.retain,
+            access=said.aws,
         ),
         pulumi.ResourceOptions(providers=[provider]),
     )
@@ -88,6 +90,7 @@ def _new(
             namespace=said.namespace,
             create_namespace=said.create_namespace,
             tags=tags,
+            access=said.aws,
         ),
         pulumi.ResourceOptions(providers=[provider]),
     )

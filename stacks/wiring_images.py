@@ -1,10 +1,12 @@
 """Wiring of images that a stack builds itself. The program imports this module for them alone: it brings pulumi_aws."""
 
 import pulumi
-import pulumi_aws as aws
 
+from components import aws_provider
 from components.image_build import BuiltImage, BuiltImageArgs
+from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings
+from targets.aws_access import AwsAccess
 from targets.plan import GraphPlan
 
 
@@ -15,11 +17,14 @@ def built_image(settings: Settings, plan: GraphPlan, project: str, stack: str) -
     assert version is not None, "what is built is of its graph's release"
     tags = settings.tags.applied(project=project, stack=stack, target=plan.target.name)
     name = f"{plan.name}-image"
-    provider = aws.Provider(name, region=build.region, default_tags={"tags": tags})
+    cluster = settings.cluster
+    access = cluster.aws if isinstance(cluster, AwsCluster) else AwsAccess()
+    provider = aws_provider.provider(name, build.region, access, tags)
     args = BuiltImageArgs(
         repository=f"{project}/{stack}/{plan.name}",
         build=build,
         arch=plan.pool.instance.arch,
         version=version,
+        access=access,
     )
     return BuiltImage(name, args, pulumi.ResourceOptions(providers=[provider])).image

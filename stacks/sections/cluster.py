@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from stacks import versions
+from targets.aws_access import AwsAccess
 from targets.capacity import Region, Zone, is_local_zone, region_of
 from targets.knobs import ObjectName
 from targets.strict import Strict
@@ -77,6 +78,8 @@ class ExistingVpc(Strict):
 class _Aws(_Cluster):
     region: Region
     """AWS region."""
+    aws: AwsAccess = AwsAccess()
+    """As whom, and in which account, the stack works."""
 
 
 class NewEksCluster(_Aws):

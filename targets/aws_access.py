@@ -1,0 +1,36 @@
+"""As whom, and in which account, a stack works on AWS. Pure."""
+
+from typing import Annotated
+
+from pydantic import StringConstraints, model_validator
+
+from targets.strict import Strict
+
+ROLE_SESSION = "dynamo-gpt-oss"
+"""Name of our sessions under an assumed role, as CloudTrail shows it."""
+AccountId = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
+RoleArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$")]
+
+
+class AwsAccess(Strict):
+    """What is said reaches the AWS provider, the kubeconfig's token and every verb alike."""
+
+    profile: Annotated[str, StringConstraints(pattern=r"^\S+$")] | None = None
+    """Profile of the AWS configuration; the AWS tools' own choice where nothing is said."""
+    assume_role: RoleArn | None = None
+    """ARN of a role that is assumed, with the profile's credentials, for everything on AWS."""
+    account_id: AccountId | None = None
+    """The only account that the stack may be in: with credentials of another, nothing is made and nothing destroyed."""
+
+    @property
+    def account(self) -> str | None:
+        """The account that is said, by itself or in the role's ARN."""
+        return self.account_id or (self.assume_role.split(":")[4] if self.assume_role else None)
+
+    @model_validator(mode="after")
+    def _one_account(self) -> "AwsAccess":
+        if self.assume_role is not None and self.account_id not in (None, self.assume_role.split(":")[4]):
+            raise ValueError(
+                f"accountId {self.account_id}, but assumeRole is of account {self.assume_role.split(':')[4]}"
+            )
+        return self

@@ -1,0 +1,100 @@
+"""`cluster.aws` reaches the provider, the kubeconfig's token, image builds and boto3's sessions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from components.aws_session import session
+from components.kubeconfig import kubeconfig
+from stacks.settings import ConfigError, parse
+from targets.aws_access import AwsAccess
+from tests.aws.conftest import REGION, Base
+from tests.aws.deployment import deploy
+
+ROLE = "arn:aws:iam::123456789012:role/deployer"
+SAID = {"profile": "team", "assumeRole": ROLE}
+
+
+def config(base: Base, aws: dict[str, str]) -> dict[str, Any]:
+    cluster = {"kind": "existing-eks", "region": REGION, "name": "there", "subnets": dict(base.subnets)}
+    return {
+        "target": "vllm-disagg-h100",
+        "cluster": cluster | {"aws": aws},
+        "pool": {"capacity": {"kind": "spot"}},
+    }
+
+
+@pytest.mark.parametrize(
+    ("aws", "inputs"),
+    [
+        ({}, {}),
+        (
+            SAID,
+            {
+                "profile": "team",
+                "assumeRoles": [{"roleArn": ROLE, "sessionName": "dynamo-gpt-oss"}],
+                "allowedAccountIds": ["123456789012"],
+            },
+        ),
+        ({"accountId": "210987654321"}, {"allowedAccountIds": ["210987654321"]}),
+    ],
+    ids=["nothing said", "role", "account"],
+)
+def test_the_provider_works_as_it_is_told(base: Base, aws: dict[str, str], inputs: dict[str, Any]) -> None:
+    deployment = deploy(base.account, config(base, aws))
+    deployment.destroy()
+    (provider,) = [each for each in deployment.resources if each.type == "pulumi:providers:aws"]
+    told = {key: provider.inputs.get(key) for key in ("profile", "assumeRoles", "allowedAccountIds")}
+    assert {
+        key: json.loads(value) if key != "profile" else value for key, value in told.items() if value
+    } == inputs
+
+
+def test_the_token_is_of_the_same_role(base: Base) -> None:
+    deployment = deploy(base.account, config(base, SAID))
+    deployment.destroy()
+    (user,) = json.loads(deployment.outputs["kubeconfig"])["users"]
+    assert user["user"]["exec"]["args"][-4:] == ["--profile", "team", "--role-arn", ROLE]
+
+
+def test_nothing_said_leaves_the_kubeconfig_as_it_was() -> None:
+    (user,) = json.loads(kubeconfig("c", REGION, "https://e", "Y2E=", AwsAccess()))["users"]
+    assert user["user"]["exec"]["args"][-2:] == ["--output", "json"]
+
+
+def test_a_session_is_of_the_profile_and_the_role(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "credentials").write_text("[team]\naws_access_key_id = a\naws_secret_access_key = b\n")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
+    with mock_aws():
+        boto3.client("iam", region_name=REGION, aws_access_key_id="a", aws_secret_access_key="b").create_role(
+            RoleName="deployer", AssumeRolePolicyDocument="{}"
+        )
+        caller = session(REGION, AwsAccess.model_validate(SAID)).client("sts").get_caller_identity()
+        assert caller["Arn"] == "arn:aws:sts::123456789012:assumed-role/deployer/dynamo-gpt-oss"
+        alone = session(REGION, AwsAccess(profile="team"))
+        assert alone.get_credentials().access_key == "a"
+
+
+@pytest.mark.parametrize(
+    ("aws", "sentence"),
+    [
+        (
+            {"assumeRole": ROLE, "accountId": "210987654321"},
+            "dynamo-gpt-oss:cluster.aws: {assumeRole, accountId}: accountId 210987654321, but assumeRole is of account "
+            "123456789012",
+        ),
+        (
+            {"accountId": "12"},
+            r"dynamo-gpt-oss:cluster.aws.accountId: '12': string should match pattern '^\d{12}$'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(aws: dict[str, str], sentence: str) -> None:
+    stack = {"target": "vllm-disagg-h100", "cluster": {"kind": "eks", "region": REGION, "aws": aws}}
+    with pytest.raises(ConfigError) as refused:
+        parse(stack, set())
+    assert str(refused.value) == sentence
