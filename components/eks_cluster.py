@@ -1,6 +1,6 @@
 """An EKS cluster with CPU nodes, ready for a platform and GPU pools."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
@@ -52,6 +52,8 @@ class EksCluster(pulumi.ComponentResource):
     name: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
     """The group that EKS makes; its members reach the control plane and each other."""
+    efs_client_role: pulumi.Output[str] | None = None
+    """ARN of the role that nodes mount EFS with; None without the driver."""
 
     def __init__(self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:EksCluster", name, None, opts)
@@ -151,12 +153,23 @@ class EksCluster(pulumi.ComponentResource):
             ),
         ]
         if self._args.file_system == "efs":
-            identity = ("efs-csi-controller-sa", iam.EFS_CSI_POLICIES)
-            addons.append(self._addon(cluster, "aws-efs-csi-driver", identity, after=[nodes]))
+            addons.append(self._efs_driver(cluster, nodes))
         elif self._args.file_system == "fsx":
             # It only mounts what the stack makes, which needs no rights on AWS.
             addons.append(self._addon(cluster, "aws-fsx-csi-driver", after=[nodes]))
         return list(addons)
+
+    def _efs_driver(self, cluster: aws.eks.Cluster, nodes: pulumi.Resource) -> aws.eks.Addon:
+        """The EFS driver: its DaemonSet mounts as a role of its own, its controller serves other stacks' claims."""
+        role, attached = iam.role(
+            f"{self._args.name}-efs-mounts", iam.POD_IDENTITY, iam.EFS_CLIENT_POLICIES, self._child
+        )
+        self.efs_client_role = role.arn
+        mounts = aws.eks.AddonPodIdentityAssociationArgs(service_account="efs-csi-node-sa", role_arn=role.arn)
+        controller = ("efs-csi-controller-sa", iam.EFS_CSI_POLICIES)
+        return self._addon(
+            cluster, "aws-efs-csi-driver", controller, after=[nodes, *attached], identities=[mounts]
+        )
 
     def _addon(
         self,
@@ -164,13 +177,14 @@ class EksCluster(pulumi.ComponentResource):
         addon: str,
         identity: tuple[str, tuple[str, ...]] | None = None,
         after: list[pulumi.Resource] | None = None,
+        identities: Sequence[aws.eks.AddonPodIdentityAssociationArgs] = (),
     ) -> aws.eks.Addon:
         """An add-on, in AWS's default version for the cluster's Kubernetes.
 
-        identity: its service account, and the policies of the role that it gets.
+        identity: its service account, and the policies of the role that it gets. identities: of its other accounts.
         """
         name, needed = f"{self._args.name}-{addon}", list(after or [])
-        identities: list[aws.eks.AddonPodIdentityAssociationArgs] = []
+        identities = list(identities)
         if identity is not None:
             account, policies = identity
             role, attached = iam.role(name, iam.POD_IDENTITY, policies, self._child)

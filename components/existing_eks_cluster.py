@@ -36,6 +36,8 @@ class ExistingEksCluster(pulumi.ComponentResource):
     name: pulumi.Output[str]
     vpc_id: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
+    efs_client_role: pulumi.Output[str] | None = None
+    """The cluster's driver is not the stack's, nor is its role."""
 
     def __init__(
         self, name: str, args: ExistingEksClusterArgs, opts: pulumi.ResourceOptions | None = None

@@ -13,6 +13,8 @@ CLUSTER_POLICIES = (f"{_MANAGED}/AmazonEKSClusterPolicy",)
 CNI_POLICIES = (f"{_MANAGED}/AmazonEKS_CNI_Policy",)
 EBS_CSI_POLICIES = (f"{_MANAGED}/service-role/AmazonEBSCSIDriverPolicy",)
 EFS_CSI_POLICIES = (f"{_MANAGED}/service-role/AmazonEFSCSIDriverPolicy",)
+EFS_CLIENT_POLICIES = (f"{_MANAGED}/AmazonElasticFileSystemClientReadWriteAccess",)
+"""What mounting with `iam` needs."""
 
 POD_IDENTITY = "pods.eks.amazonaws.com"
 """The service that hands roles to pods."""

@@ -17,9 +17,9 @@ class ModelCacheArgs:
     """weights: the models to download. size: Kubernetes quantity. storage_class: None for the cluster's default.
 
     image: what the Job runs in. archs: CPU architectures that it holds. token_secret: name of the Secret with the
-    Hugging Face token. volume: a PersistentVolume (a Lustre file system) instead of a class. retain: keep the claim
-    after the stack. source: variables of the download that say where from. existing_claim: a claim that is filled
-    already, which is read and checked instead.
+    Hugging Face token. volume: a PersistentVolume of the stack's own instead of a class. own_root: its root belongs to
+    nobody yet (as of a Lustre file system). retain: keep the claim after the stack. source: variables of the download
+    that say where from. existing_claim: a claim that is filled already, which is read and checked instead.
     """
 
     namespace: str
@@ -31,6 +31,7 @@ class ModelCacheArgs:
     token_secret: str | None
     pull_secret: str | None
     volume: str | None = None
+    own_root: bool = True
     retain: bool = False
     source: Mapping[str, str] = field(default_factory=dict)
     existing_claim: str | None = None
@@ -80,7 +81,7 @@ class ModelCache(pulumi.ComponentResource):
             archs=args.archs,
             token_secret=args.token_secret,
             pull_secret=args.pull_secret,
-            own_root=args.volume is not None,
+            own_root=args.volume is not None and args.own_root,
             source=args.source,
             existing_claim=args.existing_claim,
         )

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
-from components.storage_class import efs_storage_class
 from graphs import storage
+from graphs.security import USER
 
 NFS_PORTS = ((2049, 2049),)
 LUSTRE_PORTS = ((988, 988), (1018, 1023))
@@ -26,47 +27,126 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class EfsCacheArgs:
-    """network: where mount targets go. retain: keep the file system when the stack goes."""
+    """network: where mount targets go; None where the file system has its own. namespace, size: the claim's.
 
-    network: Network
-    retain: bool
+    file_system: id of one that is there; None for one of the stack's own. retain: keep that when the stack goes.
+    client_role: ARN of the role that nodes mount with; None where whoever reaches a mount target may.
+    through_zone: zone of the mount target for every node; None for each node's own.
+    """
+
+    network: Network | None
+    namespace: str
+    size: str
+    file_system: str | None = None
+    retain: bool = False
+    client_role: pulumi.Input[str] | None = None
+    through_zone: str | None = None
 
 
 class EfsCache(pulumi.ComponentResource):
-    """Amazon EFS: no size to choose, reached from every zone, slower than Lustre; its own security group and class.
+    """Amazon EFS: no size to choose, reached from every zone, slower than Lustre; with an access point and its volume.
 
-    With `retain` mount targets go with their subnets and the file system stays, to be named in cache.fileSystem.
+    Provider, driver and stack agree on nothing by name: access point and volume are found by their ids alone. Where
+    the mount targets are the stack's, nothing else can mount the file system, so its policy is the stack's too.
     """
 
     file_system_id: pulumi.Output[str]
-    storage_class: kubernetes.storage.v1.StorageClass
+    volume: kubernetes.core.v1.PersistentVolume
 
     def __init__(self, name: str, args: EfsCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:EfsCache", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
-        file_system = aws.efs.FileSystem(
-            name,
+        self._name, self._args = name, args
+        self._child = pulumi.ResourceOptions(parent=self)
+        self.file_system_id = self._file_system()
+        mountable = [] if args.network is None else self._mount_targets(args.network)
+        self.volume = self._volume(self._access_point(), mountable)
+        self.register_outputs({"fileSystemId": self.file_system_id})
+
+    def _file_system(self) -> pulumi.Output[str]:
+        if self._args.file_system is not None:
+            return pulumi.Output.from_input(self._args.file_system)
+        return aws.efs.FileSystem(
+            self._name,
             encrypted=True,
             throughput_mode="elastic",
-            tags={"Name": name},
-            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
-        )
-        group = _security_group(name, args.network, NFS_PORTS, child)
-        targets = [
-            aws.efs.MountTarget(
-                f"{name}-{position}",
-                file_system_id=file_system.id,
-                subnet_id=subnet,
-                security_groups=[group.id],
-                opts=child,
-            )
-            for position, subnet in enumerate(args.network.subnet_ids)
+            tags={"Name": self._name},
+            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=self._args.retain),
+        ).id
+
+    def _mount_targets(self, network: Network) -> list[pulumi.Resource]:
+        """One for each subnet, and who may mount through them."""
+        group = _security_group(self._name, network, NFS_PORTS, self._child)
+        return [
+            *(
+                aws.efs.MountTarget(
+                    f"{self._name}-{position}",
+                    file_system_id=self.file_system_id,
+                    subnet_id=subnet,
+                    security_groups=[group.id],
+                    opts=self._child,
+                )
+                for position, subnet in enumerate(network.subnet_ids)
+            ),
+            aws.efs.FileSystemPolicy(
+                self._name,
+                file_system_id=self.file_system_id,
+                policy=pulumi.Output.json_dumps(client_policy(self._args.client_role)),
+                opts=self._child,
+            ),
         ]
-        self.file_system_id = file_system.id
-        self.storage_class = efs_storage_class(
-            file_system.id, pulumi.ResourceOptions(parent=self, depends_on=targets)
+
+    def _access_point(self) -> aws.efs.AccessPoint:
+        return aws.efs.AccessPoint(
+            self._name,
+            file_system_id=self.file_system_id,
+            posix_user=aws.efs.AccessPointPosixUserArgs(uid=USER, gid=USER),
+            root_directory=aws.efs.AccessPointRootDirectoryArgs(
+                path=storage.efs_folder(self._args.namespace),
+                # Every write is that user's, so nobody else needs a right.
+                creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
+                    owner_uid=USER, owner_gid=USER, permissions="0700"
+                ),
+            ),
+            tags={"Name": self._name},
+            opts=self._child,
         )
-        self.register_outputs({"fileSystemId": self.file_system_id})
+
+    def _volume(
+        self, point: aws.efs.AccessPoint, mountable: Sequence[pulumi.Resource]
+    ) -> kubernetes.core.v1.PersistentVolume:
+        args = self._args
+        handle = pulumi.Output.concat(self.file_system_id, "::", point.id)
+        manifest = storage.efs_volume(args.namespace, size=args.size, handle=handle, zone=args.through_zone)
+        return kubernetes.core.v1.PersistentVolume(
+            storage.volume_name(args.namespace),
+            metadata=manifest["metadata"],
+            spec=manifest["spec"],
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(mountable)),
+        )
+
+
+def client_policy(role: pulumi.Input[str] | None) -> dict[str, Any]:
+    """The policy of a file system whose mount targets are the stack's: TLS, through an access point, never as root.
+
+    role: ARN of the one role that may; None for whoever reaches a mount target (EFS user guide, "Using IAM").
+    """
+    return {
+        "Version": "2012-10-17",
+        "Statement": [
+            {
+                "Effect": "Allow",
+                "Principal": {"AWS": role or "*"},
+                "Action": ["elasticfilesystem:ClientMount", "elasticfilesystem:ClientWrite"],
+                "Condition": {
+                    "Bool": {
+                        "elasticfilesystem:AccessedViaMountTarget": "true",
+                        "aws:SecureTransport": "true",
+                    },
+                    "Null": {"elasticfilesystem:AccessPointArn": "false"},
+                },
+            }
+        ],
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +197,7 @@ class LustreCache(pulumi.ComponentResource):
             mount_name=file_system.mount_name,
         )
         self.volume = kubernetes.core.v1.PersistentVolume(
-            storage.lustre_volume_name(args.namespace),
+            storage.volume_name(args.namespace),
             metadata=manifest["metadata"],
             spec=manifest["spec"],
             opts=child,

@@ -7,7 +7,7 @@ from graphs import storage
 
 
 def efs_storage_class(
-    file_system_id: pulumi.Input[str], opts: pulumi.ResourceOptions
+    file_system_id: str, opts: pulumi.ResourceOptions
 ) -> kubernetes.storage.v1.StorageClass:
     """A class whose claims get a folder of the file system each, kept when the claim goes."""
     manifest = storage.efs_storage_class(file_system_id)

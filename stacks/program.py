@@ -80,6 +80,7 @@ def build(settings: Settings) -> dict[str, Any]:
     return {
         **_outputs(settings, deployed, graphs, ingress),
         **({"sizing": sizing.name} if sizing else {}),
+        **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
         **_eks_outputs(settings, eks, pools),
     }
 
@@ -161,7 +162,7 @@ def _secrets(
 
 def _storage(settings: Settings, eks: "Eks | None", cluster: Cluster) -> Storage:
     """Where the model cache's claim comes from."""
-    if eks is None or settings.cache.kind == "class" or settings.cache.file_system is not None:
+    if eks is None or settings.cache.kind == "class":
         return services.storage(settings, cluster)
     from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
 
@@ -184,11 +185,13 @@ def _model_cache(
             size=settings.cache.size,
             storage_class=storage.storage_class,
             volume=storage.volume,
+            own_root=storage.own_root,
             image=plan.image,
             archs=plan.image_knobs.archs,
             token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
             pull_secret=plan.image_knobs.pull_secret,
-            retain=settings.cache.retain,
+            # A file system is kept itself; its claim and volume are made again for it.
+            retain=settings.cache.retain and storage.volume is None,
             source={**hugging_face.variables(), **settings.cache.variables()},
             existing_claim=settings.cache.existing_claim,
         ),

@@ -30,7 +30,7 @@ from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from targets.autoscaling import Autoscaler, check_autoscaling
-from targets.capacity import PoolRequest, check_pool
+from targets.capacity import PoolRequest, check_pool, is_local_zone
 from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_local_copy, check_platform, check_together
 from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
@@ -116,6 +116,13 @@ class Settings(Strict):
     def pool_zones(self) -> tuple[str, ...]:
         """Zones that GPU nodes may be in, the main pool's first; none on a cluster that has its nodes already."""
         return tuple(dict.fromkeys(zone for each in self.gpu_pools() for zone in each.zones))
+
+    def makes_mount_targets(self) -> bool:
+        """Whether the mount targets of the cache's EFS file system are the stack's."""
+        if self.cache.mount_targets is not None:
+            return self.cache.mount_targets
+        own_vpc = isinstance(self.cluster, NewEksCluster) and self.cluster.vpc is None
+        return own_vpc or self.cache.file_system is None
 
     def plan(self) -> GraphPlan:
         """The main graph, resolved and checked with the others. Raises Refusal."""
@@ -249,12 +256,27 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> Settings:
 
 def _check_services(settings: Settings, plans: Sequence[GraphPlan]) -> None:
     """Raise Refusal for what the stack's cluster cannot give to cache, platform or secrets."""
-    on_aws, cache = isinstance(settings.cluster, AwsCluster), settings.cache
+    cluster, cache = settings.cluster, settings.cache
+    on_aws = isinstance(cluster, AwsCluster)
     problems = []
     if cache.kind != "class" and cache.file_system is None and not on_aws:
         problems.append(
             f"cache.kind: {cache.kind!r} makes a file system, for cluster.kind eks or existing-eks; choose class and "
             "name a storageClass, or efs and name its fileSystem"
+        )
+    if cache.mount_targets and not on_aws:
+        problems.append(
+            "cache.mountTargets: true makes them, for cluster.kind eks or existing-eks; leave it out where the file "
+            "system has them"
+        )
+    if (
+        cache.kind != "class"
+        and isinstance(cluster, AwsCluster)
+        and all(map(is_local_zone, cluster.zone_names))
+    ):
+        problems.append(
+            f"cache.kind: {cache.kind!r} needs a subnet in an Availability Zone, which Local Zones "
+            f"[{', '.join(cluster.zone_names)}] reach; add one to cluster.subnets"
         )
     if settings.platform.install and settings.platform.namespace == settings.cluster.namespace:
         problems.append(

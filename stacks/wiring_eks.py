@@ -32,10 +32,10 @@ class Eks:
     subnets: Mapping[str, pulumi.Input[str]]
     tags: Mapping[str, str]
 
-    def file_system_subnets(self, pool_zones: Sequence[str]) -> list[pulumi.Input[str]]:
-        """Subnets for mount targets, the GPU pool's first; Local Zones take none."""
+    def file_system_zones(self, pool_zones: Sequence[str]) -> list[str]:
+        """Zones for mount targets, the GPU pool's first; Local Zones take none."""
         zones = [zone for zone in self.subnets if not is_local_zone(zone)]
-        return [self.subnets[zone] for zone in sorted(zones, key=lambda zone: zone not in pool_zones)]
+        return sorted(zones, key=lambda zone: zone not in pool_zones)
 
 
 def eks(settings: Settings, project: str, stack: str) -> Eks:
@@ -59,7 +59,8 @@ def _existing(
             region=said.region,
             namespace=said.namespace,
             create_namespace=said.create_namespace,
-            retain=settings.cache.retain,
+            # Of other kinds a file system outlives the stack, and nothing of the cluster's.
+            retain=settings.cache.retain and settings.cache.kind == "class",
             access=said.aws,
         ),
         pulumi.ResourceOptions(providers=[provider]),

@@ -4,34 +4,44 @@ import pulumi
 
 from components.secret_access import SecretAccess, SecretAccessArgs
 from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
-from graphs.storage import EFS_CLASS, lustre_volume_name
+from graphs.storage import volume_name
 from stacks.settings import Settings
 from stacks.wiring_eks import Eks
 from stacks.wiring_services import Storage, aws_secrets
+from targets.capacity import is_local_zone
 
 
 def storage(settings: Settings, eks: Eks) -> Storage:
-    """A file system of the stack's own for the model cache, of kind efs or fsx."""
-    cache = settings.cache
+    """A volume of the stack's own for the model cache, of kind efs or fsx."""
+    cache, namespace = settings.cache, settings.cluster.namespace
+    zones = eks.file_system_zones(settings.pool_zones())
     network = Network(
         vpc_id=eks.vpc_id,
-        subnet_ids=eks.file_system_subnets(settings.pool_zones()),
+        subnet_ids=[eks.subnets[zone] for zone in zones],
         node_security_group_id=eks.cluster.security_group_id,
     )
     on_both = pulumi.ResourceOptions(
         providers=[eks.provider, eks.cluster.provider], depends_on=eks.cluster.ready
     )
-    if cache.kind == "efs":
-        made = EfsCache("model-cache", EfsCacheArgs(network=network, retain=cache.retain), on_both)
-        return Storage(storage_class=EFS_CLASS, needed=[made])
-    namespace = settings.cluster.namespace
-    args = LustreCacheArgs(
-        network=network,
+    if cache.kind == "fsx":
+        lustre = LustreCacheArgs(
+            network=network, namespace=namespace, size=cache.size, throughput=cache.throughput
+        )
+        return Storage(
+            volume=volume_name(namespace), own_root=True, needed=[LustreCache("model-cache", lustre, on_both)]
+        )
+    args = EfsCacheArgs(
+        network=network if settings.makes_mount_targets() else None,
         namespace=namespace,
         size=cache.size,
-        throughput=cache.throughput,
+        file_system=cache.file_system,
+        retain=cache.retain,
+        client_role=eks.cluster.efs_client_role,
+        # A Local Zone has no mount target, and EFS's name resolves only beside one.
+        through_zone=zones[0] if any(map(is_local_zone, settings.pool_zones())) else None,
     )
-    return Storage(volume=lustre_volume_name(namespace), needed=[LustreCache("model-cache", args, on_both)])
+    made = EfsCache("model-cache", args, on_both)
+    return Storage(volume=volume_name(namespace), file_system_id=made.file_system_id, needed=[made])
 
 
 def secret_access(settings: Settings, eks: Eks) -> list[pulumi.Resource]:

@@ -44,10 +44,15 @@ _KEDA_CHARTS = "https://kedacore.github.io/charts"
 
 @dataclass(frozen=True, kw_only=True)
 class Storage:
-    """Where the cache's claim comes from: a class, a volume, or the cluster's default where both are None."""
+    """Where the cache's claim comes from: a class, a volume, or the cluster's default where both are None.
+
+    own_root: whether the volume's root belongs to nobody yet. file_system_id: of EFS, to be used by a later stack.
+    """
 
     storage_class: str | None = None
     volume: str | None = None
+    own_root: bool = False
+    file_system_id: pulumi.Output[str] | None = None
     needed: list[pulumi.Resource] = field(default_factory=list)
 
 

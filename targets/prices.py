@@ -46,8 +46,15 @@ PRICES: dict[str, Price] = {
 price there. gp3-gib: one GiB of EBS gp3 storage.
 """
 
-NOT_COUNTED = ("data transfer", "NAT gateway traffic", "file storage", "logs", "KMS")
-"""What is billed by use and so has no price per hour."""
+NOT_COUNTED = (
+    "data transfer",
+    "NAT gateway traffic",
+    "file storage",
+    "what EFS charges for throughput (USD 0.06 a GB written, 0.03 a GB read)",
+    "logs",
+    "KMS",
+)
+"""What is billed by use and so has no price per hour. EFS: Elastic throughput, https://aws.amazon.com/efs/pricing/."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -35,7 +35,10 @@ class CacheSettings(Strict):
     size: str = Field(default="100Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
     """Size of the claim, in Gi or Ti; EFS grows by itself, FSx is sold from 1200 GiB in steps of 2400."""
     file_system: Annotated[str, StringConstraints(pattern=r"^fs-[0-9a-f]{8,40}$")] | None = None
-    """An EFS file system that is there already, with mount targets that the cluster's nodes reach (kind efs)."""
+    """An EFS file system that is there already, as output `fileSystemId` of an earlier life of the stack (kind efs)."""
+    mount_targets: bool | None = None
+    """Whether the stack makes the file system's mount targets, in the cluster's subnets (kind efs). Where nothing is
+    said it does for a file system of its own, and for any in a VPC of its own. EFS allows them in one VPC at a time."""
     throughput: Literal[125, 250, 500, 1000] = 250
     """MB/s for each TiB (kind fsx)."""
     retain: bool = False
@@ -77,6 +80,12 @@ class CacheSettings(Strict):
             raise ValueError(f"storageClass is for kind class; kind {self.kind} makes its own")
         if self.kind != "efs" and self.file_system is not None:
             raise ValueError(f"fileSystem is for kind efs, not {self.kind}")
+        if self.kind != "efs" and self.mount_targets is not None:
+            raise ValueError(f"mountTargets is for kind efs, not {self.kind}")
+        if self.mount_targets is False and self.file_system is None:
+            raise ValueError(
+                "mountTargets: false is for a fileSystem that has them; a new one cannot be mounted"
+            )
         if self.kind == "fsx" and self.retain:
             raise ValueError(
                 "retain is for kind class or efs; a Lustre file system keeps hold of the stack's subnets"

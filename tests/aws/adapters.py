@@ -480,6 +480,30 @@ def _mount_target(account: Account, _: str, given: dict[str, Any]) -> Made:
     return account.call("efs", "CreateMountTarget", **pascal(given))["MountTargetId"], {}
 
 
+def _access_point(account: Account, name: str, given: dict[str, Any]) -> Made:
+    # The provider's token is new each time, as its source says ("ClientToken: id.UniqueId()").
+    token = account.new_id(name)
+    user, root = pascal(given["posixUser"]), pascal(given["rootDirectory"])
+    made = account.call(
+        "efs", "CreateAccessPoint",
+        ClientToken=token, FileSystemId=given["fileSystemId"], PosixUser=user, RootDirectory=root,
+    )  # fmt: skip
+    return made["AccessPointId"], {"arn": made["AccessPointArn"]}
+
+
+def _file_system_policy(account: Account, _: str, given: dict[str, Any]) -> Made:
+    for statement in json.loads(given["policy"])["Statement"]:
+        if statement["Principal"]["AWS"] != "*":
+            account.role(statement["Principal"]["AWS"], "pods.eks.amazonaws.com")
+    account.call("efs", "PutFileSystemPolicy", FileSystemId=given["fileSystemId"], Policy=given["policy"])
+    return given["fileSystemId"], {}
+
+
+def _no_file_system_policy(account: Account, _: str, state: dict[str, Any]) -> None:
+    """moto cannot delete one; botocore checks the call."""
+    botocheck.check("efs", "DeleteFileSystemPolicy", {"FileSystemId": state["fileSystemId"]})
+
+
 def _lustre(account: Account, _: str, given: dict[str, Any]) -> Made:
     account.subnets(given["subnetIds"])
     account.groups(*given["securityGroupIds"])
@@ -567,6 +591,10 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:efs/fileSystem:FileSystem": Adapter(
         _file_system, _delete("efs", "DeleteFileSystem", "FileSystemId")
     ),
+    "aws:efs/accessPoint:AccessPoint": Adapter(
+        _access_point, _delete("efs", "DeleteAccessPoint", "AccessPointId")
+    ),
+    "aws:efs/fileSystemPolicy:FileSystemPolicy": Adapter(_file_system_policy, _no_file_system_policy),
     "aws:efs/mountTarget:MountTarget": Adapter(
         _mount_target, _delete("efs", "DeleteMountTarget", "MountTargetId")
     ),

@@ -83,6 +83,30 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         EKS | {"cache": {"kind": "efs", "storageClass": "nfs"}},
         "cache: {kind, storageClass}: storageClass is for kind class; kind efs makes its own",
     ),
+    "mount targets without AWS": (
+        {"cache": {"kind": "efs", "fileSystem": "fs-0123456789abcdef0", "mountTargets": True}},
+        "cache.mountTargets: true makes them, for cluster.kind eks or existing-eks; leave it out where the file "
+        "system has them",
+    ),
+    "a new file system without mount targets": (
+        EKS | {"cache": {"kind": "efs", "mountTargets": False}},
+        "cache: {kind, mountTargets}: mountTargets: false is for a fileSystem that has them; a new one cannot be "
+        "mounted",
+    ),
+    "a file system for a Local Zone alone": (
+        {
+            "target": "vllm-disagg-h100",
+            "cluster": {
+                "kind": "existing-eks",
+                "region": "us-east-1",
+                "name": "there",
+                "subnets": {"us-east-1-dfw-2a": "subnet-0123456789abcdef0"},
+            },
+            "cache": {"kind": "efs"},
+        },
+        "cache.kind: 'efs' needs a subnet in an Availability Zone, which Local Zones [us-east-1-dfw-2a] reach; add one "
+        "to cluster.subnets",
+    ),
     "a Lustre file system that is to stay": (
         EKS | {"cache": {"kind": "fsx", "retain": True}},
         "cache: {kind, retain}: retain is for kind class or efs; a Lustre file system keeps hold of the stack's "

@@ -137,7 +137,13 @@ def test_the_claim_is_of_the_class_that_is_said(cache: dict[str, Any], storage_c
     made = evaluated(cache=cache)
     claim = one(made, "PersistentVolumeClaim", "model-cache")
     assert claim.inputs["spec"].get("storageClassName") == storage_class
-    assert len(of_kind(made, "StorageClass")) == (1 if "fileSystem" in cache else 0)
+    classes = of_kind(made, "StorageClass")
+    assert len(classes) == (1 if "fileSystem" in cache else 0)
+    for each in classes:
+        assert each.inputs["parameters"]["subPathPattern"] == "${.PVC.namespace}/${.PVC.name}"
+        assert "reuseAccessPoint" not in each.inputs["parameters"], (
+            "its token would be the account's only one"
+        )
     assert not [r for r in made.resources if r.type.startswith("aws:")]
 
 
@@ -157,7 +163,61 @@ def test_a_file_system_of_the_stacks_own_is_there_before_the_claim(kind: str) ->
     file_system = next(r for r in made.resources if r.name == "model-cache" and r.type.endswith("FileSystem"))
     claim = one(made, "PersistentVolumeClaim", "model-cache")
     assert comes_after(made, claim, file_system)
-    assert claim.inputs["spec"].get("volumeName") == ("model-cache-dynamo" if kind == "fsx" else None)
+    assert claim.inputs["spec"]["volumeName"] == "model-cache-dynamo"
+    assert claim.inputs["spec"]["storageClassName"] == ""
+    (job,) = [r for r in of_kind(made, "Job") if r.name == "model-download"]
+    pod = job.inputs["spec"]["template"]["spec"]
+    assert ("initContainers" in pod) == (kind == "fsx"), "an access point belongs to the pods' user"
+
+
+OWN_VPC = {
+    "vpcId": "vpc-0123456789abcdef0",
+    "privateSubnets": {"us-east-1a": "subnet-0123456789abcdef0", "us-east-1b": "subnet-0123456789abcdef1"},
+}
+
+
+@pytest.mark.parametrize(
+    ("cluster", "cache", "made_here"),
+    [
+        ({}, {}, True),
+        ({}, {"fileSystem": "fs-0123456789abcdef0"}, True),
+        ({}, {"fileSystem": "fs-0123456789abcdef0", "mountTargets": False}, False),
+        ({"vpc": OWN_VPC}, {}, True),
+        ({"vpc": OWN_VPC}, {"fileSystem": "fs-0123456789abcdef0"}, False),
+        ({"vpc": OWN_VPC}, {"fileSystem": "fs-0123456789abcdef0", "mountTargets": True}, True),
+    ],
+)
+def test_a_new_vpc_gets_mount_targets_and_one_that_is_there_has_them(
+    cluster: dict[str, Any], cache: dict[str, Any], made_here: bool
+) -> None:
+    """Mount targets go with their VPC: a retained file system has none until its next stack makes them."""
+    made = evaluated(cluster={**EKS["cluster"], **cluster}, cache={"kind": "efs", **cache})
+    assert bool(of_kind(made, "MountTarget")) is made_here
+    assert bool(of_kind(made, "FileSystem")) is ("fileSystem" not in cache)
+    assert "fileSystemId" in made.outputs
+    assert not of_kind(made, "StorageClass")[1:], "gp3 alone"
+
+
+def test_a_retained_file_system_alone_outlives_its_cluster() -> None:
+    made = evaluated(**EKS, cache={"kind": "efs", "retain": True})
+    claim = one(made, "PersistentVolumeClaim", "model-cache")
+    assert RETAINED.keys().isdisjoint(claim.inputs["metadata"]["labels"])
+
+
+def test_nodes_of_a_local_zone_mount_through_a_zone_that_has_a_mount_target() -> None:
+    """EFS's own name resolves only beside a mount target, and a Local Zone has none."""
+    cluster = {"kind": "eks", "region": "us-east-1", "zones": ["us-east-1b", "us-east-1c"]}
+    block = {
+        "kind": "capacity-block",
+        "reservationId": "cr-0123456789abcdef0",
+        "ultraserver": "u-p6e-gb200x36",
+    }
+    pool = {"zones": ["us-east-1-dfw-2a"], "capacity": block}
+    made = evaluated(target="trtllm-agg-gb200", cluster=cluster, pool=pool, cache={"kind": "efs"})
+    volume = one(made, "PersistentVolume", "model-cache-dynamo").inputs["spec"]
+    assert volume["mountOptions"] == ["tls", "iam", "az=us-east-1b"]
+    subnets = [target.inputs["subnetId"] for target in of_kind(made, "MountTarget")]
+    assert len(subnets) == 2
 
 
 def test_the_endpoint_outside_is_an_output() -> None:
