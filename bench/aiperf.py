@@ -1,16 +1,21 @@
 """The real AIPerf on this machine, in an environment of its own, from PyPI."""
 
 import hashlib
+import os
 import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from embedded.paths import CACHE
 from embedded.processes import Report, locked
 from graphs.benchmark import AIPERF_VERSION
+
+SECONDS_BETWEEN_LINES = 15.0
 
 
 class AIPerfError(Exception):
@@ -28,17 +33,42 @@ def install(report: Report) -> Path:
     if not folder.exists():
         with locked(folder.with_suffix(".lock"), report, "another installation of AIPerf"):
             if not folder.exists():
-                report(f"installing AIPerf {AIPERF_VERSION} (1.2 GB on disk) into {CACHE}")
+                report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {folder}")
                 partial = folder.with_suffix(".partial")
                 shutil.rmtree(partial, ignore_errors=True)
-                _run([sys.executable, "-m", "venv", str(partial)])
+                run([sys.executable, "-m", "venv", str(partial)], partial, report)
                 pip = [str(partial / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-                _run([*pip, "install", f"aiperf=={AIPERF_VERSION}"])
+                run([*pip, "install", f"aiperf=={AIPERF_VERSION}"], partial, report)
                 partial.rename(folder)
+                report(f"AIPerf {AIPERF_VERSION} is installed ({_megabytes(folder)} MB)")
     return folder / "bin" / "python"
 
 
-def _run(command: Sequence[str]) -> None:
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        raise AIPerfError(f"{' '.join(command)} failed:\n{result.stderr.strip()[-800:]}")
+def run(
+    command: Sequence[str],
+    folder: Path,
+    report: Report,
+    *,
+    seconds_between_lines: float = SECONDS_BETWEEN_LINES,
+) -> None:
+    """Run a command that fills a folder, and say again and again how full it is. Raises AIPerfError."""
+    with tempfile.TemporaryFile("w+") as said:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said) as process:
+            while process.poll() is None:
+                try:
+                    process.wait(seconds_between_lines)
+                except subprocess.TimeoutExpired:
+                    report(f"still installing AIPerf: {_megabytes(folder)} MB so far")
+        if process.returncode:
+            said.seek(0)
+            raise AIPerfError(f"{' '.join(command)} failed:\n{said.read().strip()[-800:]}")
+
+
+def _megabytes(folder: Path) -> int:
+    """Of all files in the folder, as far as they do not go while they are counted."""
+    total = 0
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                total += (Path(root) / name).lstat().st_size
+    return total // 10**6

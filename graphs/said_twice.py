@@ -105,7 +105,7 @@ def _knobs(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
 def _twice(
     plan: GraphPlan, section: str, taken: Mapping[str, str | None], said: Sequence[str]
 ) -> Iterator[str]:
-    for word in said:
+    for word in dict.fromkeys(word.split("=")[0] for word in said):
         option = _option(word)
         # Parsers take an option's beginning for the option.
         meant = next((each for each in sorted(taken) if option and each.startswith(option)), None)
@@ -113,7 +113,7 @@ def _twice(
             continue
         knob = f"{section}.{taken[meant]}" if meant and taken[meant] else _OTHER_KNOBS.get(meant or option)
         remedy = f"use {plan.key}.{knob}" if knob else "leave it out"
-        yield f"{plan.key}.{section}.extraArgs: {word.split('=')[0]!r} is set already; {remedy}"
+        yield f"{plan.key}.{section}.extraArgs: {word!r} is set already; {remedy}"
 
 
 def _options(words: Iterable[str]) -> Iterator[str]:

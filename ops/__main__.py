@@ -137,12 +137,13 @@ def cost(stack: Stack) -> None:
 
 
 def _mendable() -> tuple[type[Exception], ...]:
-    """Error types with a message for users; the embedded cluster's only once something has imported it."""
+    """Error types with a message for users; those of what not every verb loads, only once something has."""
     types: list[type[Exception]] = [pulumi.RunError, OpsError]
     for module, name in (
         ("embedded.cluster", "ClusterError"),
         ("embedded.build", "BuildError"),
         ("embedded.dynamo", "DynamoError"),
+        ("bench.aiperf", "AIPerfError"),
     ):
         loaded: Any = sys.modules.get(module)
         if loaded is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from embedded.processes import Report
 from graphs.topology import TOPOLOGY_ANNOTATION
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
@@ -27,7 +28,6 @@ class Kubectl(Protocol):
     def __call__(self, *arguments: str, stdin: str = "") -> str: ...
 
 
-Report = Callable[[str], None]
 Wait = Callable[[Mapping[str, Any]], None]
 End = Callable[[Sequence[Mapping[str, Any]]], object]
 

@@ -15,17 +15,17 @@ import typer
 from pulumi import automation
 
 from embedded.paths import STATE
+from embedded.processes import Report
 from ops.errors import OpsError
 from ops.fingerprint import PLAIN
 from ops.stack_file import short_name
 
-Report = Callable[[str], None]
 Result = TypeVar("Result")
 EMBEDDED_BACKEND = STATE / "pulumi"
 """State of stacks on the embedded cluster; it is there once one was deployed through Pulumi."""
 HOW_TO_GET_PULUMI = (
     "install the Pulumi CLI (https://www.pulumi.com/docs/install/) and run the verb again, "
-    "or deploy this stack's graph on simulated nodes with --embedded"
+    "or put this stack's graph on simulated nodes: add --embedded (with make: ARGS=--embedded) to each verb"
 )
 _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
 _ENVIRONMENT = {"PULUMI_SKIP_UPDATE_CHECK": "true"}

@@ -21,12 +21,13 @@ import yaml
 from bench import aiperf
 from embedded import cluster, dataplane, dynamo
 from embedded.paths import PROJECT, STATE
+from embedded.processes import Report
 from graphs import benchmark
 from graphs.benchmark import JobSpec, Point
 from graphs.scripts.verification.checks import verify
 from graphs.verification import expectation
 from ops import automation, deploy
-from ops.apply import Kubectl, Report, address, label
+from ops.apply import Kubectl, address, label
 from ops.deploy import Stack
 from ops.endpoint import deployment, reached
 from ops.errors import OpsError

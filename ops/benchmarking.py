@@ -15,11 +15,11 @@ from bench.results import load as load_results
 from bench.run import Load, Run, RunError
 from embedded import dataplane
 from embedded.paths import PROJECT, STATE
+from embedded.processes import Report
 from graphs import benchmark, published_benchmarks
 from graphs.benchmark import AIPERF_VERSION, Point, check_shape, shape_name
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
 from ops import deploy, measure
-from ops.apply import Report
 from ops.benchmark_sites import site
 from ops.deploy import Stack
 from ops.errors import OpsError

@@ -16,10 +16,11 @@ from embedded import cluster, dataplane, dynamo, nodes, processes
 from embedded.crds import Version as GraphVersion
 from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
+from embedded.processes import Report
 from graphs.names import DOWNLOAD_JOB, RETAINED
 from graphs.placement import pool_labels
 from ops import automation, existing_cluster, preflight, stack_config, teardown
-from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, Report, applied, apply, label, members
+from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
@@ -235,7 +236,7 @@ def _through_pulumi(stack: Stack, kubectl: Kubectl, state: Path) -> bool:
 def _require_pulumi(stack: Stack) -> None:
     if not automation.available():
         raise DestinationError(
-            f"--stack: {stack.name} is for a {stack.settings.cluster.kind} cluster, which takes a Pulumi CLI "
+            f"--stack: {stack.name} is for a cluster of kind {stack.settings.cluster.kind}, which takes a Pulumi CLI, "
             f"and none is on PATH; {automation.HOW_TO_GET_PULUMI}"
         )
 

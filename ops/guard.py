@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable
 from types import FrameType
 
-from ops.apply import Report
+from embedded.processes import Report
 
 _CODES = {signal.SIGALRM: 1, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
@@ -71,7 +71,7 @@ class Guard:
     def _told(self, number: int, _: FrameType | None) -> None:
         name = signal.Signals(number).name
         if self._ending:
-            self._report(f"{name}: the teardown goes on; please wait")
+            self._report(f"{name}: the teardown is under way and is not broken off; please wait")
             return
         self._ending = True
         over = number == signal.SIGALRM

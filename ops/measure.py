@@ -9,9 +9,9 @@ from typing import Protocol
 from bench import report as reports
 from bench import results
 from bench.run import RAW, Run
+from embedded.processes import Report
 from graphs.benchmark import Point
 from ops import lease
-from ops.apply import Report
 from ops.guard import Guard
 
 TEARDOWN_SECONDS = 1800

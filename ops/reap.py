@@ -9,9 +9,9 @@ from datetime import UTC, datetime, timedelta
 
 from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
+from embedded.processes import Report
 from graphs.time_to_live import seconds
 from ops import automation, deploy
-from ops.apply import Report
 from ops.benchmark_sites import site
 from ops.errors import OpsError
 from ops.lease import Lease, leases

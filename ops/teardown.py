@@ -5,8 +5,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from embedded.processes import Report
 from graphs.placement import GRAPH_LABEL
-from ops.apply import GRAPH_KIND, Kubectl, Report, address, applyset, label
+from ops.apply import GRAPH_KIND, Kubectl, address, applyset, label
 from ops.wait import POLL_SECONDS, NotReadyError
 
 

@@ -231,6 +231,20 @@ def _knobs(plan: GraphPlan) -> Iterator[str]:
 
 
 def _capacity(plan: GraphPlan) -> Iterator[str]:
+    too_large = list(_worker_capacity(plan))
+    yield from too_large
+    most = plan.at_most
+    # A worker that no node holds makes the graph too large for the pool too, which would be the same mistake again.
+    if most.gpus > plan.pool.gpus and not too_large:
+        parts = " + ".join(f"{w.role} {w.worker.replicas}×{w.worker.gpus}" for w in most.workers)
+        yield (
+            f"{plan.key}: {plan.name} needs {most.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
+            f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
+            f"{plan.pool.key}.nodes"
+        )
+
+
+def _worker_capacity(plan: GraphPlan) -> Iterator[str]:
     node = plan.pool.instance.gpus
     for planned in plan.workers:
         worker = planned.worker
@@ -238,7 +252,8 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             yield (
                 f"{plan.key}.{worker.role}.tensorParallel: {_one(worker.role)} needs {worker.gpus} GPUs "
                 f"(TP {worker.tensor_parallel} × PP {worker.pipeline_parallel or 1}), but {planned.nodes} "
-                f"node(s) of {plan.pool.instance.name} have {node * planned.nodes}"
+                f"node(s) of {plan.pool.instance.name} have {node * planned.nodes}; lower tensorParallel or "
+                f"pipelineParallel, or raise {plan.key}.{worker.role}.nodes"
             )
         elif worker.gpus % planned.nodes or 0 < worker.gpus < planned.nodes:
             yield (
@@ -247,14 +262,6 @@ def _capacity(plan: GraphPlan) -> Iterator[str]:
             )
         elif planned.nodes > 1 and not worker.gpus:
             yield f"{plan.key}.{worker.role}.nodes: {planned.nodes}, but a worker without GPUs runs on 1 node"
-    most = plan.at_most
-    if most.gpus > plan.pool.gpus:
-        parts = " + ".join(f"{w.role} {w.worker.replicas}×{w.worker.gpus}" for w in most.workers)
-        yield (
-            f"{plan.key}: {plan.name} needs {most.gpus} GPUs ({parts}), but the pool has {plan.pool.gpus} "
-            f"({plan.pool}); lower tensorParallel or {'maxReplicas' if plan.autoscaled else 'replicas'}, or raise "
-            f"{plan.pool.key}.nodes"
-        )
 
 
 def _one(role: Role) -> str:

@@ -63,9 +63,13 @@ _EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 3)
 
 def supported(text: str) -> Version:
     """The version if its release line is supported. Raises ValueError naming the choices."""
-    version = Version.parse(text)
+    choices = f"choose one of {', '.join(LATEST_PATCH.values())}"
+    try:
+        version = Version.parse(text)
+    except ValueError as error:
+        raise ValueError(f"{error}; {choices}") from None
     if version.line not in LATEST_PATCH:
-        raise ValueError(f"Dynamo {text} is not supported; choose one of {', '.join(LATEST_PATCH.values())}")
+        raise ValueError(f"Dynamo {text} is not supported; {choices}")
     return version
 
 

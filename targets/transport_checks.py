@@ -126,12 +126,25 @@ def _rdma(plan: GraphPlan, key: str) -> Iterator[str]:
 def _nvlink(plan: GraphPlan, key: str) -> Iterator[str]:
     gpu = plan.pool.instance.gpu
     if gpu is not Gpu.GB200:
-        yield f"{key}: 'nvlink' is the NVLink domain of several GB200 nodes, and {plan.pool.instance.name} has {gpu}"
-    if plan.target.engine is not Engine.TRTLLM:
+        yield (
+            f"{key}: 'nvlink' is the NVLink domain of several GB200 nodes, and {plan.pool.instance.name} has {gpu}; "
+            f"choose {_instead(plan)}"
+        )
+    elif plan.target.engine is not Engine.TRTLLM:
         yield (
             f"{key}: 'nvlink' needs KV cache in memory with fabric handles, which {plan.target.engine.value} does not "
-            "allocate, so that it goes over TCP without a word (vllm PR#51377); choose another transport"
+            f"allocate, so that it goes over TCP without a word (vllm PR#51377); choose {_instead(plan)}"
         )
+
+
+def _instead(plan: GraphPlan) -> str:
+    """The transports that the pool and the release have for the graph, but the NVLink domain of several nodes."""
+    most, choices = plan.at_most, ["efa"] if _has_efa(plan) else ["rdma", "tcp"]
+    if most.gpus <= plan.pool.instance.gpus and all(planned.nodes == 1 for planned in plan.workers):
+        one_by_one = plan.autoscaled or plan.inference_extension or plan.version < POD_SINCE
+        in_one = ["node"] if one_by_one else ["pod", "node"]
+        choices = in_one + (choices if plan.pool.nodes > 1 else [])
+    return " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
 
 
 def _grants(plan: GraphPlan) -> Iterator[str]:

@@ -50,7 +50,9 @@ None of these was measured by this project, which had no GPU. Over EFA, NIXL's b
 (`kvTransfer.backend`): Dynamo's guides to EFA want it for every engine, since UCX stages through host memory on kernels
 from 6.8 on, which EKS's nodes have; its guide to TensorRT-LLM recommends UCX. The guides also contradict each other on
 whether EFA needs privilege: root with IPC_LOCK and SYS_PTRACE is what upstream's EFA test of vLLM on a p5.48xlarge runs
-with. Nodes that this project makes raise the limit of locked memory, whose effect is unverified. On GB200 every graph
+with. EFA and RDMA lock memory: nodes that this project makes raise that limit (`RLIMIT_MEMLOCK` for containerd, by
+nodeadm), which no node has been seen to heed; on other clusters it is the nodes' own. If NIXL cannot register memory,
+look at `ulimit -l` in a worker. On GB200 every graph
 gets a ComputeDomain, without which NCCL fails while the model loads, and the NCCL settings that the guide requires.
 """
 

@@ -14,8 +14,8 @@ import pytest
 from bench.results import load as load_results
 from embedded import cluster
 from embedded.paths import PROJECT
+from embedded.processes import Report
 from ops import automation, deploy, lease, reap
-from ops.apply import Report
 from tests.embedded import bench_session
 
 pytestmark = pytest.mark.xdist_group("bench")

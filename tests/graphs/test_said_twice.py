@@ -78,6 +78,14 @@ def test_what_nothing_says_is_handed_on(target: str, section: str, arguments: li
     plan(target, {section: {"extraArgs": arguments}})
 
 
+def test_one_mistake_is_one_line() -> None:
+    with pytest.raises(ConfigError) as refusal:
+        plan("vllm-disagg-h100", {"prefill": {"extraArgs": ["--model", "a", "--model=b"]}})
+    assert (
+        str(refusal.value) == "dynamo-gpt-oss:graph.prefill.extraArgs: '--model' is set already; leave it out"
+    )
+
+
 @pytest.mark.parametrize("arguments", [["-tp", "2"], ["--kv-transfer-config", "{}"]])
 def test_a_value_may_be_a_word_of_its_own(arguments: list[str]) -> None:
     with pytest.raises(ConfigError, match=r"graph\.prefill\.extraArgs: '-.*' is set already"):

@@ -143,7 +143,7 @@ def test_a_second_ctrl_c_does_not_stop_the_teardown(drive: Callable[[str], Drive
     (driver.folder / "signalled").touch()
     code, said = driver.ended()
     assert code == 130
-    assert "the teardown goes on; please wait" in said
+    assert "SIGINT: the teardown is under way and is not broken off; please wait" in said
     assert driver.nothing_left()
 
 

@@ -81,7 +81,8 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "no version": (
         {"graph": {"dynamoVersion": "1.2"}},
-        "graph.dynamoVersion: '1.2': write a version as MAJOR.MINOR.PATCH",
+        "graph.dynamoVersion: '1.2': write a version as MAJOR.MINOR.PATCH; choose one of 0.4.1, 1.0.2, 1.2.1, 1.3.1, "
+        "1.4.2, 1.6.1",
     ),
     "unsupported release": (
         {"graph": {"dynamoVersion": "1.5.1"}},

@@ -107,9 +107,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "worker larger than a node": (
         plan(AGG, GB200, worker={"tensorParallel": 8}),
         "graph.worker.tensorParallel: one worker needs 8 GPUs (TP 8 × PP 1), but 1 node(s) of "
-        "p6e-gb200.36xlarge have 4\n"
-        "graph: gpt-oss-agg needs 8 GPUs (worker 1×8), but the pool has 4 (1 × p6e-gb200.36xlarge (4 × GB200 each)); "
-        "lower tensorParallel or replicas, or raise pool.nodes",
+        "p6e-gb200.36xlarge have 4; lower tensorParallel or pipelineParallel, or raise graph.worker.nodes",
     ),
     "worker that does not divide": (
         plan(AGG, GB200, 18, worker={"tensorParallel": 8, "nodes": 3}),
@@ -123,6 +121,11 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         plan(MOCKER, "m7i.4xlarge", decode={"nodes": 2}),
         "graph.decode.nodes: 2, but a worker without GPUs runs on 1 node",
     ),
+    "worker larger than its nodes, of a graph larger than the pool": (
+        plan(GUIDE, B200, 2, decode={"tensorParallel": 8, "pipelineParallel": 2}),
+        "graph.decode.tensorParallel: one decode worker needs 16 GPUs (TP 8 × PP 2), but 1 node(s) of p6-b200.48xlarge "
+        "have 8; lower tensorParallel or pipelineParallel, or raise graph.decode.nodes",
+    ),
     "graph larger than the pool": (
         plan(GUIDE, B200, decode={"tensorParallel": 8}),
         "graph: gpt-oss-disagg needs 12 GPUs (prefill 1×4 + decode 1×8), but the pool has 8 "
@@ -132,15 +135,6 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         plan(GUIDE, B200, 2, decode={"replicas": 2, "pipelineParallel": 2}),
         "graph: gpt-oss-disagg needs 20 GPUs (prefill 1×4 + decode 2×8), but the pool has 16 "
         "(2 × p6-b200.48xlarge (8 × B200 each)); lower tensorParallel or replicas, or raise pool.nodes",
-    ),
-    "one node that is too small": (
-        plan(GUIDE, B200, 2, decode={"tensorParallel": 8}, transport="node"),
-        "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 12 GPUs and "
-        "p6-b200.48xlarge has 8; choose efa",
-    ),
-    "one node for a worker that spans two": (
-        plan(LONG, B200, 2, decode={"nodes": 2}, transport="node"),
-        "graph.transport: 'node' keeps all workers on one node, but one decode worker spans 2; choose efa",
     ),
     "experts that do not divide": (
         plan(LONG, B200, decode={"expertParallel": 8}),
@@ -161,25 +155,6 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         plan(LONG, B200, prefill={"maxSeqLen": 9217}),
         "graph.prefill.maxSeqLen: 9217 is above 9216, the tokens that target trtllm-disagg-8k's KV transfer buffer "
         "holds; a longer prompt would block the transfer for ever (dynamo#4327)",
-    ),
-    "EFA without EFA": (
-        plan(MOCKER, "m7i.4xlarge", transport="efa"),
-        "graph.transport: 'efa', but the workers of target mocker-disagg-cpu move no KV cache",
-    ),
-    "EFA on 0.4": (
-        plan(VLLM, H100, 2, transport="efa", dynamoVersion="0.4.1"),
-        "graph.transport: 'efa' needs an image with EFA's libraries, of which Dynamo 0.4.1 publishes none; "
-        "use dynamoVersion 1.0.2 or newer",
-    ),
-    "SGLang over EFA": (
-        plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.3.1"),
-        "graph.transport: 'efa' with SGLang 1.3.1 answers 200 with nothing in it after about 300 s (dynamo#12106); "
-        "keep the graph on one node (transport node) or use dynamoVersion 1.4.2 or newer",
-    ),
-    "GB200 over EFA": (
-        plan(LONG, GB200, 2, dynamoVersion="1.2.1"),
-        "graph.transport: 'efa' on GB200 with Dynamo 1.2.1 cannot register GPU memory (libfabric#12019, nixl#1609); "
-        "use dynamoVersion 1.3.1 or newer",
     ),
     "kv routing without reuse": (
         plan(LONG, B200, frontend={"routerMode": "kv"}),
@@ -282,9 +257,6 @@ ACCEPTED = {
     "batch at the CUDA graphs' limit": plan(GUIDE, B200, decode={"maxBatchSize": 128}),
     "sequences as long as the traffic": plan(GUIDE, B200, decode={"maxSeqLen": 32256}),
     "prompts as long as the transfer buffer": plan(LONG, B200, prefill={"maxSeqLen": 9216}),
-    "SGLang on one node": plan(SGLANG, H100, dynamoVersion="1.3.1"),
-    "SGLang over EFA from 1.4": plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.4.2"),
-    "GB200 over EFA from 1.3": plan(LONG, GB200, 2, dynamoVersion="1.3.1"),
     "EAGLE3 and disaggregation on 1.3.1": plan(AGENTIC, B200, dynamoVersion="1.3.1"),
     "an argument that is not set": plan(GUIDE, B200, decode={"extraArgs": ["--max-beam-width", "1"]}),
     "a tag with its version": plan(
@@ -307,7 +279,6 @@ ACCEPTED = {
     "the guide's own image, built": plan(OLD_GUIDE, B200, image={"build": {"region": "us-east-1"}}),
     "the guide of 0.4 with either strategy": plan(OLD_GUIDE, B200, disaggregationStrategy="decode_first"),
     "the longest name": plan(GUIDE, B200, name="gpt-oss-120b-disaggregated"),
-    "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
 }
 
 

@@ -13,6 +13,7 @@ from targets.transport import KV_PATHS, Transport
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 GUIDE, LONG, VLLM, MOCKER = "trtllm-disagg-b200", "trtllm-disagg-8k", "vllm-disagg-h100", "mocker-disagg-cpu"
+SGLANG, AGG = "sglang-disagg-h100", "trtllm-agg-gb200"
 FIGURES = "upstream measured 98 s to the first token over TCP where RDMA took 0.2 to 0.5 s (8B model, 8,000 tokens in)"
 
 
@@ -66,12 +67,56 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     ),
     "an NVLink domain of x86 nodes": (
         plan(GUIDE, B200, 2, transport="nvlink"),
-        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p6-b200.48xlarge has B200",
+        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p6-b200.48xlarge has B200; choose "
+        "pod, node or efa",
+    ),
+    "an NVLink domain of x86 nodes that hold no graph whole": (
+        plan(GUIDE, B200, 2, efa=False, transport="nvlink", **APART),
+        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p6-b200.48xlarge has B200; choose "
+        "rdma or tcp",
+    ),
+    "an NVLink domain of one node, before one pod": (
+        plan(GUIDE, B200, transport="nvlink", dynamoVersion="1.0.2"),
+        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p6-b200.48xlarge has B200; choose "
+        "node",
+    ),
+    "an NVLink domain of another engine": (
+        plan(VLLM, H100, 2, transport="nvlink"),
+        "graph.transport: 'nvlink' is the NVLink domain of several GB200 nodes, and p5.48xlarge has H100; choose pod, "
+        "node or efa",
     ),
     "one node that is too small": (
         plan(GUIDE, B200, 2, efa=False, transport="node", **APART),
         "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 16 GPUs and p6-b200.48xlarge "
         "has 8; choose rdma, nvlink or tcp",
+    ),
+    "one node that is too small, with EFA": (
+        plan(GUIDE, B200, 2, decode={"tensorParallel": 8}, transport="node"),
+        "graph.transport: 'node' keeps all workers on one node, but gpt-oss-disagg needs 12 GPUs and "
+        "p6-b200.48xlarge has 8; choose efa",
+    ),
+    "one node for a worker that spans two": (
+        plan(LONG, B200, 2, decode={"nodes": 2}, transport="node"),
+        "graph.transport: 'node' keeps all workers on one node, but one decode worker spans 2; choose efa",
+    ),
+    "EFA without EFA": (
+        plan(MOCKER, "m7i.4xlarge", transport="efa"),
+        "graph.transport: 'efa', but the workers of target mocker-disagg-cpu move no KV cache",
+    ),
+    "EFA on 0.4": (
+        plan(VLLM, H100, 2, transport="efa", dynamoVersion="0.4.1"),
+        "graph.transport: 'efa' needs an image with EFA's libraries, of which Dynamo 0.4.1 publishes none; "
+        "use dynamoVersion 1.0.2 or newer",
+    ),
+    "SGLang over EFA": (
+        plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.3.1"),
+        "graph.transport: 'efa' with SGLang 1.3.1 answers 200 with nothing in it after about 300 s (dynamo#12106); "
+        "keep the graph on one node (transport node) or use dynamoVersion 1.4.2 or newer",
+    ),
+    "GB200 over EFA": (
+        plan(LONG, GB200, 2, dynamoVersion="1.2.1"),
+        "graph.transport: 'efa' on GB200 with Dynamo 1.2.1 cannot register GPU memory (libfabric#12019, nixl#1609); "
+        "use dynamoVersion 1.3.1 or newer",
     ),
     "a backend without EFA": (
         plan(VLLM, H100, kvTransfer={"backend": "ucx"}),
@@ -109,6 +154,10 @@ ACCEPTED = {
     "TCP that is said": plan(GUIDE, B200, 2, efa=False, transport="tcp", **APART),
     "an NVLink domain": plan(LONG, GB200, 2, transport="nvlink"),
     "EFA on a cluster that says it has it": plan(GUIDE, B200, 2, transport="efa"),
+    "SGLang over EFA from 1.4": plan(SGLANG, H100, 2, transport="efa", dynamoVersion="1.4.2"),
+    "GB200 over EFA from 1.3": plan(LONG, GB200, 2, dynamoVersion="1.3.1"),
+    "SGLang on one node": plan(SGLANG, H100, dynamoVersion="1.3.1"),
+    "EFA for aggregated workers": plan(AGG, GB200, 2, worker={"replicas": 2}),
     "the least over EFA": plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "capabilities"}),
 }
 
