@@ -20,6 +20,7 @@ _CASE = "dynamo-gpt-oss/case"
 """Label of nodes that one case's workers run on."""
 _DIGEST = "sha256:" + "0123456789abcdef" * 4
 _AWS = {"cluster": {"kind": "existing", "efa": True}}
+_ONE_POD = {"graph": {"transport": "pod"}}
 _MANY = _AWS | {"pool": {"nodes": 3}, "monitoring": {"kind": "install"}}
 _SCALED = {"prefill": {"maxReplicas": 2}, "decode": {"maxReplicas": 2}}
 _INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret": "keys"}
@@ -34,7 +35,9 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "kv-router": ("trtllm-disagg-b200", {"graph": {"frontend": {"routerMode": "kv"}}}),
     "efa": ("vllm-disagg-h100", _AWS | {"pool": {"nodes": 2}, "graph": {"transport": "efa"}}),
     "rdma": ("vllm-disagg-h100", {"pool": {"nodes": 2}, "graph": {"transport": "rdma"}}),
-    "one-pod": ("vllm-disagg-h100", {"graph": {"transport": "pod"}}),
+    "one-pod": ("vllm-disagg-h100", _ONE_POD),
+    "one-pod-sglang": ("sglang-disagg-h100", _ONE_POD),
+    "one-pod-trtllm": ("trtllm-disagg-b200", _ONE_POD),
     "two-graphs": ("trtllm-disagg-b200", {"pool": {"nodes": 2}, "graphs": [{"name": "second"}]}),
     "two-pools": (
         "trtllm-disagg-b200",
@@ -124,13 +127,17 @@ def surroundings(plan: GraphPlan, namespace: str) -> list[Object]:
 
 
 def pool_nodes(plan: GraphPlan, namespace: str) -> list[Object]:
-    """The nodes of the graph's pool, empty and this case's alone."""
+    """The nodes of the graph's pool, empty and this case's alone, with InfiniBand beside what AWS's have."""
     pool = plan.pool
     labels = dict(pool.node_selector) | ({POOL_LABEL: pool.name} if pool.alike else {})
-    return [
+    found = [
         nodes.node(pool.instance, f"{namespace}-{pool.name}-{index}", "us-east-1a", labels)
         for index in range(pool.nodes)
     ]
+    for one in found:
+        for resources in (one["status"]["capacity"], one["status"]["allocatable"]):
+            resources["rdma/ib"] = str(pool.instance.gpus)
+    return found
 
 
 def _merged(low: dict[str, Any], high: dict[str, Any]) -> dict[str, Any]:
