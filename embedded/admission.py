@@ -18,9 +18,10 @@ _SHORTENED_GRAPH = 8
 _SEMVER = re.compile(r"v?(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?")
 _ORIGIN_VERSION = re.compile(r"v?\d+(\.\d+){0,2}([-+][0-9A-Za-z.+-]+)?")
 _EXECUTOR = "nvidia.com/vllm-distributed-executor-backend"
+_UPDATE_STRATEGY = "nvidia.com/grove-update-strategy"
 _ANNOTATIONS = {
     "nvidia.com/dynamo-kube-discovery-mode": ("pod", "container"),
-    "nvidia.com/grove-update-strategy": ("RollingRecreate", "OnDelete"),
+    _UPDATE_STRATEGY: ("RollingRecreate", "OnDelete"),
     _EXECUTOR: ("mp", "ray"),
 }
 
@@ -34,11 +35,11 @@ def violations(
     """
     found = components(graph)
     grove = provider(graph, platform) == "grove"
-    broken = [*_graph_rules(graph, found, grove)]
+    broken = [*_graph_rules(graph, found, grove), *_annotation_rules(graph, platform)]
     for component in found:
         broken += _component_rules(component, platform)
         broken += _grove_rules(graph["metadata"]["name"], component) if grove else _no_grove_rules(component)
-    return broken + ([*_update_rules(graph, found, old, by_operator)] if old else [])
+    return broken + ([*_update_rules(graph, found, old, platform, by_operator)] if old else [])
 
 
 def warnings(graph: Object) -> list[str]:
@@ -52,16 +53,10 @@ def warnings(graph: Object) -> list[str]:
 
 
 def _graph_rules(graph: Object, found: list[Component], grove: bool) -> Iterator[str]:
-    spec, annotations = graph["spec"], graph["metadata"].get("annotations", {})
+    spec = graph["spec"]
     if not found:
         field = "services" if "v1alpha1" in graph["apiVersion"] else "components"
         yield f"spec.{field} must have at least one component"
-    for key, allowed in _ANNOTATIONS.items():
-        if key in annotations and _folded(key, annotations[key]) not in allowed:
-            yield f"metadata.annotations[{key}] must be one of {', '.join(allowed)}, not {annotations[key]!r}"
-    origin = annotations.get("nvidia.com/dynamo-operator-origin-version", "0.0.0")
-    if not _ORIGIN_VERSION.fullmatch(origin):
-        yield f"metadata.annotations[nvidia.com/dynamo-operator-origin-version] must be semver, not {origin!r}"
     for index, claim in enumerate(spec.get("pvcs", ())):
         if not claim["name"]:
             yield f"spec.pvcs[{index}].name is required"
@@ -75,21 +70,37 @@ def _graph_rules(graph: Object, found: list[Component], grove: bool) -> Iterator
         yield "spec.priorityClassName requires the Grove pathway, and the graph goes to Deployments"
 
 
+def _annotation_rules(graph: Object, platform: Platform) -> Iterator[str]:
+    annotations = graph["metadata"].get("annotations", {})
+    for key, allowed in _ANNOTATIONS.items():
+        if key == _UPDATE_STRATEGY and not platform.reads_components_closely:
+            continue
+        if key in annotations and _folded(key, annotations[key]) not in allowed:
+            yield f"metadata.annotations[{key}] must be one of {', '.join(allowed)}, not {annotations[key]!r}"
+    origin = annotations.get("nvidia.com/dynamo-operator-origin-version", "0.0.0")
+    if not _ORIGIN_VERSION.fullmatch(origin):
+        yield f"metadata.annotations[nvidia.com/dynamo-operator-origin-version] must be semver, not {origin!r}"
+
+
 def _folded(key: str, value: str) -> str:
     """As the operator compares it: executor backends in any case."""
     return value.lower() if key == _EXECUTOR else value
 
 
 def _component_rules(component: Component, platform: Platform) -> Iterator[str]:
-    raw, path = component.raw, component.path
-    alpha = "services" in path
+    path = component.path
     if platform.has_runtime_version:
         yield from _image_rules(component)
     if component.type == "epp":
         yield f"{path}: type epp needs the InferencePool API, which this cluster does not serve"
-    if alpha:
+    if "services" in path:
         yield from _alpha_rules(component)
-        return
+    elif platform.reads_components_closely:
+        yield from _beta_rules(component)
+
+
+def _beta_rules(component: Component) -> Iterator[str]:
+    raw, path = component.raw, component.path
     if str(raw.get("sharedMemorySize", "")).startswith("-"):
         yield f"{path}.sharedMemorySize must be non-negative, not {raw['sharedMemorySize']}"
     names = [one["name"] for one in component.pod["spec"].get("containers", ())]
@@ -149,7 +160,9 @@ def _no_grove_rules(component: Component) -> Iterator[str]:
         yield f"{component.path}.minAvailable is currently supported only for Grove-backed components"
 
 
-def _update_rules(graph: Object, found: list[Component], old: Object, by_operator: bool) -> Iterator[str]:
+def _update_rules(
+    graph: Object, found: list[Component], old: Object, platform: Platform, by_operator: bool
+) -> Iterator[str]:
     before = {component.name: component for component in components(old)}
     added = sorted({component.name for component in found} - before.keys())
     removed = sorted(before.keys() - {component.name for component in found})
@@ -162,14 +175,14 @@ def _update_rules(graph: Object, found: list[Component], old: Object, by_operato
     if framework != was:
         yield f"spec.backendFramework is immutable and cannot be changed after creation: {was} to {framework}"
     chosen, recorded = (one["metadata"].get("annotations", {}).get(PROVIDER) for one in (graph, old))
-    if recorded and chosen != recorded:
+    if platform.keeps_provider and recorded and chosen != recorded:
         yield f"metadata.annotations[{PROVIDER}] is immutable: {recorded} to {chosen}"
     for component in found:
         stored = before.get(component.name, component)
         if (component.nodes > 1) != (stored.nodes > 1):
             yield f"{component.path} cannot change node topology between single-node and multi-node after creation"
         # Before or after: an adapter that is taken away leaves its number behind.
-        scaled = component.scaled or stored.scaled
+        scaled = component.scaled or (platform.reads_components_closely and stored.scaled)
         if component.replicas != stored.replicas and scaled and not by_operator:
             yield (
                 f"{component.path}.replicas cannot be modified directly when scaling adapter is enabled; scale or "

@@ -118,6 +118,11 @@ _COMPONENT_RULES_SINCE_1_3 = (
     "!has(oldSelf.minAvailable) || (has(self.minAvailable) && self.minAvailable == oldSelf.minAvailable)",
     "minAvailable is immutable after creation",
 )
+_NO_RESTART_ON_CREATE = {
+    "rule": "oldSelf.hasValue() || !has(self.restart)",
+    "message": "spec.restart must be unset on create; set spec.restart.id after creation to request a restart",
+    "optionalOldSelf": True,
+}
 _NODE_COUNT = _schema(int, minimum=2, default=2)
 
 
@@ -238,10 +243,9 @@ def dynamo_graph_deployment(
             "restart": {"id!": _NAME, "strategy": {"order": [str], "type": strategy}},
             **(_v1alpha1_spec if alpha else _v1beta1_spec)(Schema(pod_spec), release),
         },
-        "oldSelf.hasValue() || !has(self.restart)",
-        "spec.restart must be unset on create; set spec.restart.id after creation to request a restart",
     )
-    spec["x-kubernetes-validations"][0]["optionalOldSelf"] = True
+    if release >= releases.Version(1, 3):
+        spec["x-kubernetes-validations"] = [_NO_RESTART_ON_CREATE]
     time, generation = _schema(str, format="date-time"), _schema(int, format="int64")
     status = {
         "conditions": [_CONDITION],

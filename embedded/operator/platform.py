@@ -21,6 +21,16 @@ class Platform:
         return self.version >= Version(1, 3)
 
     @property
+    def reads_components_closely(self) -> bool:
+        """Whether the webhook looks at shared memory, sidecar, Grove's update strategy and adapters taken away."""
+        return self.version >= Version(1, 3)
+
+    @property
+    def keeps_provider(self) -> bool:
+        """Whether the recorded provider of a graph cannot be changed."""
+        return self.version >= Version(1, 4)
+
+    @property
     def has_runtime_version(self) -> bool:
         """Whether components have runtimeVersionOverride, which an image without a semantic tag then needs.
 
