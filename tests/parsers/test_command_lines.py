@@ -1,9 +1,11 @@
 """Every command line that graphs/ writes is taken by the argument parser of the release that will read it."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 
 import pytest
 
+from graphs import worker_pod
 from graphs.deployment import graph_deployment
 from targets.catalogue import TARGETS, Target
 from targets.checks import check
@@ -54,8 +56,14 @@ def _instance(target: Target) -> InstanceType:
 
 
 def command_lines(manifest: object) -> Iterator[tuple[str, list[str]]]:
-    """(module, arguments) of every container that runs `python3 -m dynamo.<module>`, at any depth."""
+    """(module, arguments) of every `python3 -m dynamo.<module>`, at any depth and in pods that run several."""
     if isinstance(manifest, Mapping):
+        if str(manifest.get("command", [""])[-1]).endswith(f"/{worker_pod.SCRIPT}"):
+            for line in manifest["args"]:
+                words = shlex.split(line)
+                python = words.index("python3")
+                assert words[python + 1] == "-m"
+                yield words[python + 2].removeprefix("dynamo."), words[python + 3 :]
         if str(manifest.get("command", [""])[-1]).startswith("dynamo."):
             assert manifest["command"][:2] == ["python3", "-m"]
             yield manifest["command"][2].removeprefix("dynamo."), manifest["args"]
@@ -65,6 +73,13 @@ def command_lines(manifest: object) -> Iterator[tuple[str, list[str]]]:
             yield from command_lines(value)
 
 
+def _worker_commands(plan: GraphPlan) -> int:
+    """One a role, with the endpoint picker's frontend beside each, or in one pod one a worker."""
+    if plan.in_one_pod:
+        return sum(planned.worker.replicas for planned in plan.workers)
+    return len(plan.workers) * (2 if plan.inference_extension else 1)
+
+
 @pytest.mark.parametrize("release", LATEST_PATCH.values())
 def test_the_release_takes_every_command_line(release: str) -> None:
     assert release in RELEASES
@@ -72,7 +87,7 @@ def test_the_release_takes_every_command_line(release: str) -> None:
     for target in TARGETS.values():
         for plan in plans(target, release):
             found = list(command_lines(graph_deployment(plan, "default")))
-            assert len(found) == 1 + len(plan.workers) * (2 if plan.inference_extension else 1)
+            assert len(found) == 1 + _worker_commands(plan)
             for module, args in found:
                 lines.setdefault(module, {})[tuple(args)] = target.name
     assert {"frontend", "trtllm", "vllm", "sglang"} <= lines.keys()
