@@ -271,7 +271,8 @@ def _one(role: Role) -> str:
 def packs(plans: Iterable[GraphPlan]) -> bool:
     """First-fit decreasing: exact for the powers of two that workers come in. A graph of one node is one piece.
 
-    One that fills a node is alone there.
+    One that fills a node is alone there. GPUs alone are counted: no worker asks for more of its node's CPUs and memory
+    than its share of the GPUs (see graphs/requests.py), so whatever finds GPUs finds those too.
     """
     pieces: list[int] = []
     for plan in plans:

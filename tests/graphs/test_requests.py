@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from graphs.deployment import graph_deployment
+from graphs.deployment import graph_deployment, worker_command
+from graphs.requests import of_worker
 from ops.stack_file import StackFile
 from stacks.cost import cpu_instance
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import from_text
-from targets.catalogue import TARGETS, WEIGHTS_GB
+from targets.catalogue import TARGETS, WEIGHTS_GB, Target
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, resolve
@@ -110,3 +111,34 @@ def test_kv_cache_in_host_memory_is_asked_for() -> None:
 def test_the_shipped_production_stack_has_two_frontends() -> None:
     config: dict[str, Any] = yaml.safe_load((PROJECT / "Pulumi.prod.yaml").read_text())["config"]
     assert config["dynamo-gpt-oss:graph"]["frontend"]["replicas"] == 2
+
+
+ON_THEIR_NODES = [
+    (target, instance)
+    for target in TARGETS.values()
+    for instance in INSTANCE_TYPES.values()
+    if target.gpus and instance.gpu in target.gpus and instance.arch in target.archs
+]
+
+
+@pytest.mark.parametrize(
+    ("target", "instance"),
+    ON_THEIR_NODES,
+    ids=[f"{target.name}-{instance.name}" for target, instance in ON_THEIR_NODES],
+)
+@pytest.mark.parametrize("transport", ["pod", "node", "efa", "rdma", "tcp"])
+def test_whoever_fills_a_nodes_gpus_finds_cpus_and_memory_for_them(
+    target: Target, instance: InstanceType, transport: str
+) -> None:
+    """So graphs that share nodes are counted by GPUs alone: no worker takes more of a node than its share of GPUs."""
+    has = room(instance, 1)
+    for parallel in (1, 2, 4, 8):
+        role = {"tensorParallel": parallel, "freeGpuMemoryFraction": 0.95}
+        said = {worker.role.value: role for worker in target.workers}
+        pool = Pool(instance=instance, nodes=16, efa=transport == "efa")
+        plan = resolve(target, GraphKnobs.model_validate({"transport": transport, **said}), pool)
+        for planned in plan.workers:
+            asks = figures(of_worker(plan, planned, worker_command(plan, planned)))
+            share = planned.worker.gpus / instance.gpus
+            assert asks["cpu"] <= has["cpu"] * share, (planned.role, parallel)
+            assert asks["gib"] <= has["gib"] * share, (planned.role, parallel)
