@@ -16,6 +16,9 @@ FRONTEND_PORT, WORKER_PORT, NIXL_PORT = "http", "system", "nixl"
 """Names of pods' ports, and `endpoint` of the series that are read there. The operator names NIXL's on every worker."""
 ENGINE_METRICS_SINCE = Version(1, 0)
 """First release whose workers publish their engine's transfer metrics."""
+_TRANSFERS_COUNTED_SINCE = Version(1, 2)
+_METRICS_APART_SINCE = Version(1, 6)
+"""Releases of `dynamo.trtllm` that count transfers, and that publish metrics and KV events by flags of their own."""
 
 TTFT = "dynamo_frontend_time_to_first_token_seconds"
 ITL = "dynamo_frontend_inter_token_latency_seconds"
@@ -65,10 +68,10 @@ def has_telemetry(plan: GraphPlan, planned: WorkerPlan) -> bool:
 
 
 def transferred_bytes(plan: GraphPlan) -> str | None:
-    """Counter of KV-cache bytes that the graph's prefill workers send, None where they publish none.
+    """Counter of KV-cache bytes that go from prefill to decode, None where workers publish none.
 
-    TensorRT-LLM counts only under --publish-events-and-metrics. SGLang leaves it to NIXL, whose telemetry is off
-    unless its environment switches it on.
+    TensorRT-LLM counts on decode, and only where it is told to publish. SGLang counts megabytes, and only under
+    --enable-metrics; bytes it leaves to NIXL, whose telemetry is off unless its environment switches it on.
     """
     if not plan.target.disaggregated or plan.version < ENGINE_METRICS_SINCE:
         return None
@@ -77,9 +80,18 @@ def transferred_bytes(plan: GraphPlan) -> str | None:
         return "vllm:nixl_bytes_transferred_sum"
     if plan.target.engine is Engine.SGLANG and has_telemetry(plan, prefill):
         return "agent_tx_bytes_total"
-    if (
-        plan.target.engine is Engine.TRTLLM
-        and "--publish-events-and-metrics" in worker_command(plan, prefill).args
-    ):
+    if plan.target.engine is Engine.TRTLLM and _publishes_transfers(plan):
         return "trtllm_kv_transfer_bytes_sum"
     return None
+
+
+def _publishes_transfers(plan: GraphPlan) -> bool:
+    """Whether TensorRT-LLM's decode workers, which alone see a transfer's end, were told to count.
+
+    One flag does it; from 1.3 it has the name of KV events too, which from 1.6 on means no metrics any more.
+    """
+    decode = next(planned for planned in plan.workers if planned.role is Role.DECODE)
+    flags = {"--publish-events-and-metrics"}
+    flags |= {"--publish-metrics" if plan.version >= _METRICS_APART_SINCE else "--publish-kv-events"}
+    told = flags & {*worker_command(plan, decode).args}
+    return bool(told) and plan.version >= _TRANSFERS_COUNTED_SINCE

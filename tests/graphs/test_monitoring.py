@@ -63,7 +63,7 @@ PLANS = [
     *(plan_of(name) for name in TARGETS),
     efa("sglang-disagg-h100", LATEST_PATCH["1.4"]),
     efa("vllm-disagg-h100", LATEST_PATCH["1.4"]),
-    plan_of("trtllm-disagg-b200", prefill={"extraArgs": ["--publish-events-and-metrics"]}),
+    plan_of("trtllm-disagg-b200", decode={"extraArgs": ["--publish-events-and-metrics"]}),
     plan_of("trtllm-disagg-b200", transport="node"),
 ]
 """Every target, those whose KV transfer is counted in each of the three ways, and one with a pod a worker."""
@@ -154,8 +154,24 @@ def test_a_stack_without_a_time_to_live_has_no_alert_about_it() -> None:
         (plan_of("vllm-disagg-h100"), "vllm:nixl_bytes_transferred_sum"),
         (plan_of("trtllm-disagg-b200"), None),
         (
-            plan_of("trtllm-disagg-b200", prefill={"extraArgs": ["--publish-events-and-metrics"]}),
+            plan_of("trtllm-disagg-b200", decode={"extraArgs": ["--publish-events-and-metrics"]}),
             "trtllm_kv_transfer_bytes_sum",
+        ),
+        # A prefill worker never sees the end of a transfer.
+        (plan_of("trtllm-disagg-b200", prefill={"extraArgs": ["--publish-events-and-metrics"]}), None),
+        (plan_of("trtllm-disagg-b200", frontend={"routerMode": "kv"}), "trtllm_kv_transfer_bytes_sum"),
+        (plan_of("trtllm-disagg-b200", frontend={"routerMode": "kv"}, dynamoVersion="1.6.1"), None),
+        (
+            plan_of("trtllm-disagg-b200", decode={"extraArgs": ["--publish-metrics"]}, dynamoVersion="1.6.1"),
+            "trtllm_kv_transfer_bytes_sum",
+        ),
+        (
+            plan_of(
+                "trtllm-disagg-b200",
+                decode={"extraArgs": ["--publish-events-and-metrics"]},
+                dynamoVersion="1.0.2",
+            ),
+            None,
         ),
         (plan_of("sglang-disagg-h100"), None),
         (efa("sglang-disagg-h100", LATEST_PATCH["1.4"]), None),

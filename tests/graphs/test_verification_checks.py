@@ -373,6 +373,18 @@ VLLM = 'vllm:nixl_bytes_transferred_bucket{le="1"} 7\nvllm:nixl_bytes_transferre
         (None, EFA, SKIPPED, "its workers' metrics cannot be read from here"),
         (None, NODE, WARNING, "transport `node` is slow"),
         (VLLM, of("1.6.1"), SKIPPED, "its workers count no bytes of KV cache"),
+        (
+            VLLM,
+            of("1.4.2", engine="trtllm"),
+            SKIPPED,
+            "its workers count no bytes of KV cache; from Dynamo 1.2 TensorRT-LLM does with `--publish-metrics`",
+        ),
+        (
+            VLLM,
+            of("1.4.2", engine="sglang"),
+            SKIPPED,
+            "its workers count no bytes of KV cache; SGLang's own figure, in megabytes",
+        ),
     ],
 )
 def test_kv_transfer(
