@@ -10,6 +10,7 @@ from components import iam, launch_template
 from graphs.placement import GPU_PRESENT_LABEL, GPU_PRODUCT_LABEL, gpu_toleration
 from targets.capacity import CapacityKind, CapacityKnobs
 from targets.hardware import GPU_PRODUCT, InstanceType, ami_type, interfaces
+from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,14 +188,10 @@ def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = 
 def _where_offered(
     args: GpuNodePoolArgs, offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
 ) -> list[str]:
-    # None where nobody was asked: a synth evaluates the program without an AWS account.
-    zones = [zone for zone in subnets if offered.locations is None or zone in offered.locations]
-    if not zones:
-        raise pulumi.RunError(
-            f"dynamo-gpt-oss:{args.key}.zones: [{', '.join(subnets)}] have no {args.instance.name}; for this account "
-            f"EC2 offers it in {', '.join(sorted(offered.locations)) or 'no zone of the region'}"
-        )
-    return [subnets[zone] for zone in zones]
+    if offered.locations is None:  # nobody was asked: a synth evaluates the program without an AWS account
+        return list(subnets.values())
+    _refuse(args, offering_problem(args.instance.name, subnets, offered.locations))
+    return [subnet for zone, subnet in subnets.items() if zone in offered.locations]
 
 
 def _in_block(
@@ -202,26 +199,28 @@ def _in_block(
 ) -> list[str]:
     ((zone, subnet),) = subnets.items()
     if block.state is not None:  # as above
-        _check_block(args, zone, block)
+        _refuse(args, reservation_problem(args.capacity, _described(block), _wanted(args, zone)))
     return [subnet]
 
 
-def _check_block(args: GpuNodePoolArgs, zone: str, block: aws.ec2.GetCapacityBlockReservationResult) -> None:
-    said = f"Capacity Block {args.capacity.reservation_id}"
-    if block.availability_zone != zone:
-        problem = f"zones: {zone}, but {said} is in {block.availability_zone}"
-    elif block.instance_type != args.instance.name:
-        problem = f"instanceType: {args.instance.name}, but {said} is of {block.instance_type}"
-    elif block.instance_count < args.nodes:
-        problem = f"nodes: {args.nodes}, but {said} has {block.instance_count}"
-    elif args.running and block.state != "active":
-        problem = (
-            f"active: true, but {said} is {block.state} (from {block.start_date} to {block.end_date}); "
-            "set it to false until the block is active"
-        )
-    else:
-        return
-    raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
+def _described(block: aws.ec2.GetCapacityBlockReservationResult) -> Reservation:
+    return Reservation(
+        zone=block.availability_zone,
+        instance_type=block.instance_type,
+        instances=block.instance_count,
+        state=block.state,
+        start=block.start_date,
+        end=block.end_date,
+    )
+
+
+def _wanted(args: GpuNodePoolArgs, zone: str) -> Wanted:
+    return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.running)
+
+
+def _refuse(args: GpuNodePoolArgs, problem: str | None) -> None:
+    if problem is not None:
+        raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
 
 
 def _window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:

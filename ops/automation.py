@@ -213,21 +213,31 @@ def _workspace(project: Path, options: automation.LocalWorkspaceOptions) -> auto
     return automation.LocalWorkspace(work_dir=str(project), env_vars=options.env_vars)
 
 
+def backend(project: Path) -> str:
+    """Address of the backend for stacks on real clusters. Raises LoggedOutError."""
+    who = _who_am_i(_workspace(project, _options(embedded=False)))
+    return who.url or f"the backend of {who.user}"
+
+
 def _backend(project: Path, stack: str, options: automation.LocalWorkspaceOptions) -> str:
     """The stack with its backend and organization, in words. Raises LoggedOutError."""
     workspace = _workspace(project, options)
-    try:
-        who = workspace.who_am_i()
-    except automation.CommandError:
-        raise LoggedOutError(
-            "Pulumi is not logged in, so no stack can be found: run `pulumi login` (Pulumi Cloud), `pulumi login "
-            "file://~` or another backend's address, or set PULUMI_BACKEND_URL"
-        ) from None
+    who = _who_am_i(workspace)
     organization = stack.rpartition("/")[0].partition("/")[0]
     if who.organizations and not organization:
         organization = _default_organization(workspace) or who.user
     place = f" of organization {organization}" if organization else ""
     return f"stack {short_name(stack)}{place} in {who.url or 'the backend of ' + who.user}"
+
+
+def _who_am_i(workspace: automation.LocalWorkspace) -> automation.WhoAmIResult:
+    try:
+        return workspace.who_am_i()
+    except automation.CommandError:
+        raise LoggedOutError(
+            "Pulumi is not logged in, so no stack can be found: run `pulumi login` (Pulumi Cloud), `pulumi login "
+            "file://~` or another backend's address, or set PULUMI_BACKEND_URL"
+        ) from None
 
 
 def _default_organization(workspace: automation.LocalWorkspace) -> str:

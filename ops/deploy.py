@@ -24,11 +24,9 @@ from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply,
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
-from ops.kubeconfig import kubectl_options
 from ops.stack_file import StackFile
 from ops.synth import manifests, masked
 from ops.wait import Waiter
-from stacks.sections.cluster import ExistingCluster
 from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
@@ -98,14 +96,15 @@ def find(stack: str, *, embedded: bool, project: Path = PROJECT) -> Stack:
 def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any]:
     """Deploy the stack, wait until it is ready; returns its outputs.
 
-    Raises DestinationError, preflight.PreflightError, NotReadyError, cluster.ClusterError, pulumi.RunError.
+    Raises DestinationError, doctor.DoctorError, preflight.PreflightError, NotReadyError, cluster.ClusterError and
+    pulumi.RunError.
     """
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
         _require_pulumi(stack)
-        if isinstance(stack.settings.cluster, ExistingCluster):
-            with kubectl_options(stack.settings, stack.full_name) as options:
-                existing_cluster.check_with_own_kubectl(stack.settings, options, report)
+        from ops import doctor  # noqa: PLC0415  the embedded cluster asks nothing of AWS
+
+        doctor.check(stack.file, stack.full_name, report)
         opened = automation.make_stack(PROJECT, stack.full_name, report=report)
         report(f"{stack.name}: {automation.up(opened, report)}")
         return automation.outputs(opened)

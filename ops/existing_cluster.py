@@ -6,12 +6,13 @@ What the cluster does not tell is not judged: nodes without labels of GPU featur
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from embedded.paths import PROJECT
 from graphs.placement import GPU_PRODUCT_LABEL
 from ops.apply import Kubectl
+from ops.errors import OpsError
 from ops.preflight import PreflightError
 from stacks.settings import Settings
 from targets.catalogue import Engine
@@ -29,6 +30,10 @@ _CUDA_LABELS = (
 """The newest CUDA that a node's driver runs, as GPU feature discovery says it: today's labels, and those before."""
 
 
+class KubectlError(OpsError):
+    """The cluster did not answer, or not with what was asked for."""
+
+
 def check(settings: Settings, kubectl: Kubectl) -> None:
     """Raise PreflightError for what would keep the stack's graphs from running, one sentence a problem."""
     plans = settings.plans()
@@ -37,27 +42,21 @@ def check(settings: Settings, kubectl: Kubectl) -> None:
         raise PreflightError("\n".join(problems))
 
 
-def check_with_own_kubectl(settings: Settings, options: Sequence[str], report: Callable[[str], None]) -> None:
-    """The same with the kubectl on PATH. options: which cluster. Says so where it cannot look."""
+def own_kubectl(options: Sequence[str]) -> Kubectl | None:
+    """The kubectl on PATH, None without one; it raises KubectlError. options: which cluster."""
     program = shutil.which("kubectl")
     if program is None:
-        report("drivers and services of the cluster were not looked at: kubectl is not on PATH")
-        return
+        return None
 
     def kubectl(*arguments: str, stdin: str = "") -> str:
-        return subprocess.run(
-            [program, *options, "--request-timeout=30s", *arguments],
-            cwd=PROJECT,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
+        command = [program, *options, "--request-timeout=30s", *arguments]
+        done = subprocess.run(command, cwd=PROJECT, input=stdin, capture_output=True, text=True, check=False)
+        if done.returncode:
+            # What comes before the last line are the client's own attempts.
+            raise KubectlError(done.stderr.strip().rpartition("\n")[2])
+        return done.stdout
 
-    try:
-        check(settings, kubectl)
-    except subprocess.CalledProcessError as error:
-        report(f"drivers and services of the cluster were not looked at: {error.stderr.strip()}")
+    return kubectl
 
 
 def drivers(plans: tuple[GraphPlan, ...], kubectl: Kubectl) -> Iterator[str]:

@@ -1,15 +1,12 @@
 """What a cluster that is there is asked before a stack goes onto it, from what kubectl answers."""
 
 import json
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ops.existing_cluster import check_with_own_kubectl, drivers, services
-from ops.preflight import PreflightError
+from ops.existing_cluster import drivers, services
 from stacks.settings import Settings, parse
 
 PRODUCT = "nvidia.com/gpu.product"
@@ -93,28 +90,3 @@ def test_services_that_are_there_and_not_ready_are_named() -> None:
 def test_services_that_no_graph_needs_are_not_asked_for() -> None:
     made = settings("vllm-disagg-h100", dynamoVersion="1.4.2")
     assert not list(services(made.platform_plan(made.plans()), Cluster(nats={"nats-0": False})))
-
-
-def kubectl_on_path(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
-    program = folder / "kubectl"
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-
-def test_the_cluster_of_the_stack_file_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = json.dumps({"items": [{"metadata": {"name": "old", "labels": cuda("12", "4")}}]})
-    nothing = json.dumps({"items": []})
-    case = f"""case "$*" in --context=ours*get\\ nodes*) echo '{answer}';; *) echo '{nothing}';; esac"""
-    kubectl_on_path(tmp_path, monkeypatch, case)
-    with pytest.raises(PreflightError, match="node old has a driver for CUDA"):
-        check_with_own_kubectl(settings("trtllm-disagg-b200"), ["--context=ours"], print)
-
-
-def test_a_cluster_that_does_not_answer_is_said_and_not_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kubectl_on_path(tmp_path, monkeypatch, "echo forbidden >&2; exit 1")
-    said: list[str] = []
-    check_with_own_kubectl(settings("trtllm-disagg-b200"), [], said.append)
-    assert said == ["drivers and services of the cluster were not looked at: forbidden"]

@@ -1,0 +1,1 @@
+"""What is looked at before a stack is deployed; nothing here costs anything or changes anything."""

@@ -1,0 +1,84 @@
+"""Whether EC2 can give the pools their instances: types in zones, reservations and Capacity Blocks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from ops.checks.finding import Finding, ok, unknown, wrong
+from stacks.pools import StackPool
+from targets.capacity import CapacityKind
+from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
+
+
+def capacity(session: Any, region: str, said: StackPool) -> Iterator[Finding]:
+    """A line about a pool's instances."""
+    client = session.client("ec2", region_name=region)
+    if said.said.capacity.kind.prepaid:
+        yield _reservation(client, said)
+    else:
+        yield _offering(client, said)
+
+
+def _offering(client: Any, said: StackPool) -> Finding:
+    key, name = said.pool.key, said.pool.instance.name
+    offers = client.describe_instance_type_offerings(
+        LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
+    )["InstanceTypeOfferings"]
+    there = [offer["Location"] for offer in offers]
+    problem = offering_problem(name, said.zones, there)
+    if problem is not None:
+        return wrong(key, f"{key}.{problem}")
+    zones = ", ".join(zone for zone in said.zones if zone in there)
+    now = (
+        ""
+        if said.said.capacity.kind is CapacityKind.ON_DEMAND
+        else "; what spot has at the time nobody can tell"
+    )
+    return ok(key, f"EC2 offers {name} in {zones}, which is no promise that one is free{now}")
+
+
+def _reservation(client: Any, said: StackPool) -> Finding:
+    key, capacity = said.pool.key, said.said.capacity
+    if capacity.reservation_id is None:
+        return unknown(key, f"the members of {capacity.reservation_group} are not looked at")
+    try:
+        (found,) = client.describe_capacity_reservations(CapacityReservationIds=[capacity.reservation_id])[
+            "CapacityReservations"
+        ]
+    except ClientError as error:
+        if "InvalidCapacityReservationId" not in error.response["Error"]["Code"]:
+            raise
+        where = "the account and region have no such reservation, or it is over"
+        return wrong(key, f"{key}.capacity.reservationId: {capacity.reservation_id}: {where}; correct it")
+    wanted_type = "capacity-block" if capacity.kind is CapacityKind.CAPACITY_BLOCK else "default"
+    if found.get("ReservationType", "default") != wanted_type:
+        kinds = {"capacity-block": CapacityKind.CAPACITY_BLOCK, "default": CapacityKind.ODCR}
+        right = kinds[found.get("ReservationType", "default")]
+        return wrong(
+            key, f"{key}.capacity.kind: {capacity.kind}, but {capacity.reservation_id} is of kind {right}"
+        )
+    described = Reservation(
+        zone=found["AvailabilityZone"],
+        instance_type=found["InstanceType"],
+        instances=found["TotalInstanceCount"],
+        state=found["State"],
+        start=_time(found.get("StartDate")),
+        end=_time(found.get("EndDate")),
+    )
+    (zone,) = said.zones
+    wanted = Wanted(
+        zone=zone, instance_type=said.pool.instance.name, nodes=said.pool.nodes, running=said.pool.runs
+    )
+    problem = reservation_problem(capacity, described, wanted)
+    if problem is not None:
+        return wrong(key, f"{key}.{problem}")
+    window = f"from {described.start} to {described.end or 'no end'}"
+    return ok(
+        key,
+        f"{capacity.reservation_id} is {described.state}, {window}, {described.instances} instances in {zone}",
+    )
+
+
+def _time(said: Any) -> str | None:
+    return None if said is None else f"{said:%Y-%m-%dT%H:%M:%SZ}"

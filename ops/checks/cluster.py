@@ -1,0 +1,134 @@
+"""What a cluster that is there has for the stack: an answer, drivers and services, GPUs that are free, a class."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from graphs.placement import GPU_PRODUCT_LABEL
+from ops import existing_cluster, preflight
+from ops.apply import Kubectl
+from ops.checks.finding import Check, Finding, ok, wrong
+from ops.evaluate import Evaluation
+from stacks.settings import Settings
+from targets.hardware import GPU_PRODUCT
+from targets.plan import Pool
+
+_GPU = "nvidia.com/gpu"
+_DEFAULT = "storageclass.kubernetes.io/is-default-class"
+_ONE_NODE_ONLY = ("ebs.csi.aws.com", "kubernetes.io/aws-ebs", "pd.csi.storage.gke.io", "disk.csi.azure.com")
+"""Provisioners of block storage, none of which makes a ReadWriteMany claim with a file system."""
+
+
+def answer(kubectl: Kubectl) -> Iterator[Finding]:
+    """Whether the API answers. Raises existing_cluster.KubectlError if not."""
+    version = json.loads(kubectl("get", "--raw", "/version"))
+    yield ok("cluster", f"Kubernetes {version['gitVersion']} answers")
+
+
+def checks(settings: Settings, evaluate: Callable[[], Evaluation], kubectl: Kubectl) -> list[Check]:
+    """What is asked of a cluster that answers. evaluate: gives what the stack would register."""
+    return [
+        Check("drivers and services", lambda: _drivers_and_services(settings, kubectl)),
+        Check("what the stack names", lambda: _named(evaluate(), kubectl)),
+        Check("GPUs", lambda: _gpus(settings, kubectl)),
+        Check("storage class", lambda: _storage_class(settings, kubectl)),
+    ]
+
+
+def _drivers_and_services(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
+    about, plans = "drivers and services", settings.plans()
+    problems = [
+        *existing_cluster.drivers(plans, kubectl),
+        *existing_cluster.services(settings.platform_plan(plans), kubectl),
+    ]
+    yield from (wrong(about, problem) for problem in problems)
+    if not problems:
+        yield ok(about, "none that is too old or not ready")
+
+
+def _named(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[Finding]:
+    about = "what the stack names"
+    try:
+        preflight.check(evaluation, kubectl)
+    except preflight.PreflightError as error:
+        yield from (wrong(about, problem) for problem in str(error).splitlines())
+    else:
+        yield ok(about, "Secrets and platform are there")
+
+
+def _gpus(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
+    """A line a pool. What the stack's own pods hold is free for it."""
+    nodes, pods = _items(kubectl, "nodes"), _items(kubectl, "pods", "--all-namespaces")
+    for each in settings.gpu_pools():
+        pool = each.pool
+        if pool.instance.gpu is None:
+            continue
+        wanted = sum(plan.gpus for plan in settings.plans() if plan.pool.name == pool.name)
+        about, product = f"GPUs of {pool.key}", pool.gpu_product or GPU_PRODUCT[pool.instance.gpu]
+        names = {node["metadata"]["name"] for node in nodes if _fits(node, pool, product)}
+        if not names:
+            yield wrong(
+                about,
+                f"no node has the label {GPU_PRODUCT_LABEL}={product}; install GPU feature discovery, or say what is "
+                f"there in {pool.key}.gpuProduct and nodeSelector",
+            )
+            continue
+        there = sum(_allocatable(node) for node in nodes if node["metadata"]["name"] in names)
+        others = sum(_held(pod) for pod in pods if _holds(pod, names, settings.cluster.namespace))
+        text = f"the stack wants {wanted}, {there - others} of {there} on {len(names)} nodes are free"
+        if wanted <= there - others:
+            yield ok(about, text)
+        else:
+            yield wrong(about, f"{text}; free some, or make the graph smaller")
+
+
+def _storage_class(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
+    about, cache = "storage class", settings.cache
+    if cache.kind != "class" or cache.existing_claim is not None:
+        return
+    classes = _items(kubectl, "storageclasses")
+    there = ", ".join(sorted(each["metadata"]["name"] for each in classes)) or "none"
+    if cache.storage_class is None:
+        found = [each for each in classes if each["metadata"].get("annotations", {}).get(_DEFAULT) == "true"]
+        missing = f"the cluster has no default (there: {there}); name one in cache.storageClass"
+    else:
+        found = [each for each in classes if each["metadata"]["name"] == cache.storage_class]
+        missing = f"cache.storageClass: {cache.storage_class} is not there; choose among {there}"
+    if not found:
+        yield wrong(about, missing)
+        return
+    name, provisioner = found[0]["metadata"]["name"], found[0]["provisioner"]
+    if provisioner in _ONE_NODE_ONLY:
+        yield wrong(
+            about,
+            f"{name} ({provisioner}) makes volumes for one node, and the cache is ReadWriteMany; name another in "
+            f"cache.storageClass (there: {there})",
+        )
+    else:
+        yield ok(about, f"{name} ({provisioner}), whose claims must be able to be ReadWriteMany")
+
+
+def _fits(node: dict[str, Any], pool: Pool, product: str) -> bool:
+    labels = node["metadata"].get("labels", {})
+    wanted = {GPU_PRODUCT_LABEL: product, **dict(pool.node_selector)}
+    return bool(wanted.items() <= labels.items()) and not node["spec"].get("unschedulable", False)
+
+
+def _allocatable(node: dict[str, Any]) -> int:
+    return int(node["status"].get("allocatable", {}).get(_GPU, 0))
+
+
+def _holds(pod: dict[str, Any], nodes: set[str], own_namespace: str) -> bool:
+    """Whether it is another's and holds what it asks for on one of the nodes."""
+    over = pod["status"].get("phase") in ("Succeeded", "Failed")
+    return pod["spec"].get("nodeName") in nodes and not over and pod["metadata"]["namespace"] != own_namespace
+
+
+def _held(pod: dict[str, Any]) -> int:
+    limits = (container.get("resources", {}).get("limits", {}) for container in pod["spec"]["containers"])
+    return sum(int(each.get(_GPU, 0)) for each in limits)
+
+
+def _items(kubectl: Kubectl, *what: str) -> list[dict[str, Any]]:
+    items: list[dict[str, Any]] = json.loads(kubectl("get", *what, "--output=json"))["items"]
+    return items

@@ -1,0 +1,114 @@
+"""What this machine must have, and what the stack brings along: tools, token, price."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from botocore.exceptions import ClientError
+
+from components.aws_session import session
+from ops import automation
+from ops.checks.finding import Finding, ok, unknown, wrong
+from stacks.cost import hourly
+from stacks.sections.cluster import AwsCluster
+from stacks.settings import Settings
+from targets.aws_access import AwsAccess
+
+_OWN_BACKENDS = ("file://", "s3://", "gs://", "azblob://")
+"""Backends that encrypt secrets here, and not on a server."""
+_AWS_CLI = (
+    "install the AWS CLI (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html)"
+)
+
+
+def pulumi_cli(project: Path, stack: str) -> Iterator[Finding]:
+    """Pulumi's CLI, its login, and a passphrase where its backend wants one."""
+    about = "Pulumi"
+    if not automation.available():
+        yield wrong(about, f"no Pulumi CLI on PATH; {automation.HOW_TO_GET_PULUMI}")
+        return
+    try:
+        backend = automation.backend(project)
+    except automation.LoggedOutError as error:
+        yield wrong(about, str(error))
+        return
+    if backend.startswith(_OWN_BACKENDS) and not _has_passphrase(project, stack):
+        yield wrong(
+            about,
+            f"{backend} encrypts secrets with a passphrase, and none is given; set PULUMI_CONFIG_PASSPHRASE or "
+            "PULUMI_CONFIG_PASSPHRASE_FILE",
+        )
+        return
+    yield ok(about, f"logged in to {backend}")
+
+
+def aws_cli() -> Iterator[Finding]:
+    """The `aws` that kubeconfigs of EKS call for a token."""
+    about = "aws executable"
+    found = shutil.which("aws")
+    if found is None:
+        yield wrong(about, f"not on PATH, and the cluster's kubeconfig gets its tokens from it; {_AWS_CLI}")
+        return
+    try:
+        ran = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        yield wrong(about, f"{found} does not run ({error}); {_AWS_CLI}")
+        return
+    yield ok(about, (ran.stdout or ran.stderr).split()[0])
+
+
+def hugging_face(settings: Settings) -> Iterator[Finding]:
+    """Where the download's token comes from."""
+    about, said = "Hugging Face token", settings.hugging_face
+    if said.aws_secret is not None:
+        yield _secret(said.aws_secret.name, said.aws_secret.region, _access(settings))
+    elif said.existing_secret is not None:
+        yield ok(about, f"in the cluster, as Secret {said.existing_secret}")
+    elif said.given:
+        yield ok(about, "in the stack's config")
+    else:
+        yield ok(about, "none; the model is not gated, but a token (huggingFace.token) lifts download limits")
+
+
+def price(settings: Settings) -> Iterator[Finding]:
+    """What the stack costs by the hour."""
+    about, priced = "price", hourly(settings)
+    if priced is None:
+        yield ok(about, "nothing by the hour: cluster and nodes are there already")
+    elif priced.unknown:
+        yield unknown(
+            about,
+            f"{priced.known_usd_per_hour:.2f} USD an hour, and what {', '.join(priced.unknown)} costs; set `prices`",
+        )
+    else:
+        yield ok(about, f"{priced.known_usd_per_hour:.2f} USD an hour ({priced.basis})")
+
+
+def _secret(name: str, region: str, access: AwsAccess) -> Finding:
+    about = "Hugging Face token"
+    try:
+        session(region, access).client("secretsmanager").describe_secret(SecretId=name)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceNotFoundException":
+            raise
+        return wrong(
+            about, f"Secrets Manager has no {name} in {region}; create it, or correct huggingFace.awsSecret"
+        )
+    return ok(about, f"in Secrets Manager, as {name} in {region}")
+
+
+def _access(settings: Settings) -> AwsAccess:
+    cluster: Any = settings.cluster
+    return cluster.aws if isinstance(cluster, AwsCluster) else AwsAccess()
+
+
+def _has_passphrase(project: Path, stack: str) -> bool:
+    """Also an empty one; or a provider of the stack's own that wants none."""
+    file = project / f"Pulumi.{stack}.yaml"
+    said = (yaml.safe_load(file.read_text()) or {}) if file.exists() else {}
+    names = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
+    return any(name in os.environ for name in names) or "secretsprovider" in said

@@ -1,0 +1,71 @@
+"""Whether the cluster's API answers from here."""
+
+import ipaddress
+import socket
+import urllib.request
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+from botocore.exceptions import ClientError
+
+from ops.checks.finding import Finding, ok, unknown, wrong
+from stacks.sections.cluster import ExistingEksCluster, NewEksCluster
+
+_ABOUT = "API server"
+_WHO_AM_I = "https://checkip.amazonaws.com"
+_TIMEOUT_SECONDS = 10.0
+
+
+def own_address() -> str:
+    """The IPv4 address that the internet sees this machine under, as AWS says it. Raises OSError."""
+    with urllib.request.urlopen(_WHO_AM_I, timeout=_TIMEOUT_SECONDS) as response:
+        return str(ipaddress.IPv4Address(response.read().decode().strip()))
+
+
+def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
+    """Whether the control plane, once it is there, will let this machine in. address: this machine's."""
+    if not said.public_access_from:
+        yield unknown(
+            _ABOUT, "it answers inside the VPC alone, and whether this machine will be there nobody can tell"
+        )
+        return
+    try:
+        own = address()
+    except (OSError, ValueError) as error:
+        yield unknown(_ABOUT, f"this machine's address is not known: {_WHO_AM_I}: {error}")
+        return
+    ranges = ", ".join(said.public_access_from)
+    if any(ipaddress.IPv4Address(own) in ipaddress.IPv4Network(each) for each in said.public_access_from):
+        yield ok(_ABOUT, f"cluster.publicAccessFrom [{ranges}] lets this machine ({own}) in")
+    else:
+        yield wrong(
+            _ABOUT,
+            f"cluster.publicAccessFrom [{ranges}] keeps this machine ({own}) out; add {own}/32, or run from there",
+        )
+
+
+def existing_cluster(session: Any, said: ExistingEksCluster) -> Iterator[Finding]:
+    """Whether the cluster is there and its endpoint takes connections from here."""
+    try:
+        found = session.client("eks", region_name=said.region).describe_cluster(name=said.name)["cluster"]
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ResourceNotFoundException":
+            raise
+        yield wrong(
+            _ABOUT, f"{said.region} has no EKS cluster {said.name}; correct cluster.name or cluster.region"
+        )
+        return
+    if found["status"] not in ("ACTIVE", "UPDATING"):
+        yield wrong(_ABOUT, f"EKS cluster {said.name} is {found['status']}; wait until it is ACTIVE")
+        return
+    host = urlsplit(found["endpoint"])
+    try:
+        socket.create_connection((str(host.hostname), host.port or 443), _TIMEOUT_SECONDS).close()
+    except OSError as error:
+        yield wrong(
+            _ABOUT,
+            f"{found['endpoint']} does not answer ({error}); let this machine's address in, or run inside the VPC",
+        )
+    else:
+        yield ok(_ABOUT, f"EKS cluster {said.name} answers at {found['endpoint']}")

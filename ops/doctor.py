@@ -1,0 +1,111 @@
+"""`doctor`: what would keep a stack from coming up, looked at without changing or paying anything."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from components.aws_session import session as aws_session
+from embedded.paths import PROJECT
+from embedded.processes import Report
+from ops import stack_config
+from ops.checks import account, capacity, cluster, machine, quotas, reach
+from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
+from ops.embedded_stack import is_embedded, settings_of
+from ops.errors import OpsError
+from ops.evaluate import evaluate
+from ops.existing_cluster import KubectlError, own_kubectl
+from ops.kubeconfig import kubectl_options
+from ops.stack_file import StackFile
+from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.settings import Settings
+
+CODES = {Verdict.OK: 0, Verdict.WRONG: 1, Verdict.UNKNOWN: 3}
+"""Exit code of `ops doctor`: that of the worst line, `wrong` before `cannot tell`. 2 is a wrong command line."""
+_WORST = (Verdict.WRONG, Verdict.UNKNOWN, Verdict.OK)
+
+
+class DoctorError(OpsError):
+    """The stack would not come up; a line for each thing that is wrong."""
+
+
+def doctor(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
+    """Look at what the stack needs; costs nothing. Ends with 0 (ok), 1 (wrong) or 3 (could not look at everything)."""
+    found = []
+    for finding in examine(stack_config.load(PROJECT, stack), stack):
+        typer.echo(finding)
+        found.append(finding.verdict)
+    raise typer.Exit(CODES[next(verdict for verdict in _WORST if verdict in (*found, Verdict.OK))])
+
+
+def check(file: StackFile, full_name: str, report: Report) -> None:
+    """The same before an `up`: says what it finds, and raises DoctorError for what is wrong."""
+    found = []
+    for finding in examine(file, full_name):
+        report(str(finding))
+        found.append(finding)
+    if problems := [f"{each.about}: {each.text}" for each in found if each.verdict is Verdict.WRONG]:
+        raise DoctorError("\n".join(problems))
+
+
+def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
+    """Every finding, as it comes. full_name: of the stack, as Pulumi is to be asked for it."""
+    settings = settings_of(file)
+    if is_embedded(settings, PROJECT):
+        yield ok("cluster", "the embedded one: nothing of it is paid for, and `up` makes what it needs")
+        return
+    yield from machine.pulumi_cli(PROJECT, file.stack)
+    if isinstance(settings.cluster, AwsCluster):
+        yield from _on_aws(settings, settings.cluster, file.stack)
+    else:
+        yield from _on_a_cluster(file, settings, full_name)
+    yield from looked(
+        [Check("Hugging Face token", lambda: machine.hugging_face(settings))], None, account.ERRORS
+    )
+    yield from machine.price(settings)
+
+
+def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Finding]:
+    yield from machine.aws_cli()
+    session = aws_session(said.region, said.aws)
+    line, reason = account.caller(session, said.aws)
+    yield line
+    if reason is None:
+        line, reason = account.region(session, said.region)
+        yield line
+    yield from looked(_aws_checks(settings, said, stack, session), reason, account.ERRORS)
+
+
+def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: object) -> Iterator[Check]:
+    region = said.region
+    zones = tuple(dict.fromkeys((*said.zone_names, *settings.pool_zones())))
+    yield Check("zones", partial(account.zones, session, region, zones))
+    for each in settings.gpu_pools():
+        if each.pool.instance.gpus:
+            yield Check(each.pool.key, partial(capacity.capacity, session, region, each))
+    yield Check("vCPU quotas", partial(quotas.vcpus, session, settings, region, stack))
+    if isinstance(said, NewEksCluster):
+        if said.vpc is None:
+            yield Check("network quotas", partial(quotas.network, session, region, stack))
+        yield Check("API server", partial(reach.new_cluster, said, reach.own_address))
+    else:
+        yield Check("API server", partial(reach.existing_cluster, session, said))
+
+
+def _on_a_cluster(file: StackFile, settings: Settings, full_name: str) -> Iterator[Finding]:
+    try:
+        with kubectl_options(settings, full_name) as options:
+            kubectl = own_kubectl(options)
+            if kubectl is None:
+                yield unknown("cluster", "not looked at: kubectl is not on PATH; install it")
+                return
+            try:
+                yield from cluster.answer(kubectl)
+            except KubectlError as error:
+                yield wrong("cluster", f"it does not answer: {error}; correct cluster.kubeconfig or context")
+                return
+            evaluation = partial(evaluate, PROJECT, file)
+            yield from looked(cluster.checks(settings, evaluation, kubectl), None, (KubectlError,))
+    except OpsError as error:
+        yield unknown("cluster", f"not looked at: {error}")
