@@ -1,6 +1,6 @@
 """An EKS cluster with CPU nodes, ready for a platform and GPU pools."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pulumi
@@ -8,13 +8,16 @@ import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
 from components import cluster_access, iam, launch_template
+from components.eks_addons import Addons
 from components.kubeconfig import kubeconfig
+from components.node_release import Versions, node_release
 from graphs.names import MANAGED_BY
 from targets.aws_access import AwsAccess
+from targets.capacity import partition_of
 from targets.hardware import InstanceType, ami_type
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
-_ADMIN = "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
+_ADMIN = "arn:{}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,12 +26,14 @@ class EksClusterArgs:
 
     public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
     cpu_instance: type of the CPU nodes. file_system: driver to install for the model cache, "efs", "fsx" or None.
-    log_retention_days: of control-plane logs. tags: for launched instances. access: as whom the cluster is reached.
+    log_retention_days: of control-plane logs. tags: for launched instances, such as never change. ssm: whether Session
+    Manager reaches nodes. extended_support: whether the cluster may stay on a Kubernetes release that AWS charges more
+    for. protected: whether cluster and stack refuse to be deleted. access: as whom the cluster is reached.
     """
 
     name: str
     region: str
-    version: str
+    versions: Versions
     subnets: Mapping[str, pulumi.Input[str]]
     public_access_from: tuple[str, ...]
     admins: tuple[str, ...]
@@ -38,6 +43,9 @@ class EksClusterArgs:
     log_retention_days: int
     namespace: str
     create_namespace: bool
+    ssm: bool
+    extended_support: bool
+    protected: bool
     tags: Mapping[str, str]
     access: AwsAccess = field(default_factory=AwsAccess)
 
@@ -50,6 +58,7 @@ class EksCluster(pulumi.ComponentResource):
     """What must be there before anything is put into the namespace."""
     kubeconfig: pulumi.Output[str]
     name: pulumi.Output[str]
+    arn: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
     """The group that EKS makes; its members reach the control plane and each other."""
     efs_client_role: pulumi.Output[str] | None = None
@@ -59,12 +68,21 @@ class EksCluster(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:EksCluster", name, None, opts)
         self._args = args
         self._child = pulumi.ResourceOptions(parent=self)
+        self._partition = partition_of(args.region)
         cluster = self._control_plane()
         admins = self._admins(cluster)
-        network = self._node_addons(cluster)
+        addons = Addons(
+            name=args.name,
+            cluster=cluster,
+            versions=args.versions,
+            partition=self._partition,
+            tags=args.tags,
+            parent=self,
+        )
+        network = addons.before_nodes()
         nodes = self._cpu_nodes(cluster, network)
-        storage = self._workload_addons(cluster, nodes)
-        self.name = cluster.name
+        storage, self.efs_client_role = addons.on_nodes(nodes, args.file_system)
+        self.name, self.arn = cluster.name, cluster.arn
         self.security_group_id = security_group_of(cluster)
         self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
         self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
@@ -77,7 +95,11 @@ class EksCluster(pulumi.ComponentResource):
     def _control_plane(self) -> aws.eks.Cluster:
         args = self._args
         role, attached = iam.role(
-            f"{args.name}-control-plane", "eks.amazonaws.com", iam.CLUSTER_POLICIES, self._child
+            f"{args.name}-control-plane",
+            "eks.amazonaws.com",
+            iam.CLUSTER_POLICIES,
+            self._child,
+            self._partition,
         )
         key = aws.kms.Key(
             f"{args.name}-secrets",
@@ -96,7 +118,7 @@ class EksCluster(pulumi.ComponentResource):
         return aws.eks.Cluster(
             args.name,
             name=args.name,
-            version=args.version,
+            version=args.versions.kubernetes,
             role_arn=role.arn,
             access_config={
                 "authentication_mode": "API",
@@ -115,7 +137,14 @@ class EksCluster(pulumi.ComponentResource):
                 endpoint_public_access=bool(args.public_access_from),
                 public_access_cidrs=list(args.public_access_from) or None,
             ),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*attached, logs]),
+            upgrade_policy={"support_type": "EXTENDED" if args.extended_support else "STANDARD"},
+            deletion_protection=args.protected,
+            opts=pulumi.ResourceOptions(
+                # AWS would refuse only once everything on the cluster is gone; Pulumi refuses before it begins.
+                parent=self,
+                protect=args.protected,
+                depends_on=[*attached, logs],
+            ),
         )
 
     def _admins(self, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
@@ -128,89 +157,28 @@ class EksCluster(pulumi.ComponentResource):
                     name,
                     cluster_name=cluster.name,
                     principal_arn=entry.principal_arn,
-                    policy_arn=_ADMIN,
+                    policy_arn=_ADMIN.format(self._partition),
                     access_scope={"type": "cluster"},
                     opts=self._child,
                 )
             )
         return made
 
-    def _node_addons(self, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
-        """DaemonSets that nodes need to become ready, so before any node."""
-        agent = self._addon(cluster, "eks-pod-identity-agent")
-        return [
-            agent,
-            self._addon(cluster, "kube-proxy"),
-            self._addon(cluster, "vpc-cni", ("aws-node", iam.CNI_POLICIES), after=[agent]),
-        ]
-
-    def _workload_addons(self, cluster: aws.eks.Cluster, nodes: pulumi.Resource) -> list[pulumi.Resource]:
-        """Add-ons whose pods need a node to run on."""
-        addons = [
-            self._addon(cluster, "coredns", after=[nodes]),
-            self._addon(
-                cluster, "aws-ebs-csi-driver", ("ebs-csi-controller-sa", iam.EBS_CSI_POLICIES), after=[nodes]
-            ),
-        ]
-        if self._args.file_system == "efs":
-            addons.append(self._efs_driver(cluster, nodes))
-        elif self._args.file_system == "fsx":
-            # It only mounts what the stack makes, which needs no rights on AWS.
-            addons.append(self._addon(cluster, "aws-fsx-csi-driver", after=[nodes]))
-        return list(addons)
-
-    def _efs_driver(self, cluster: aws.eks.Cluster, nodes: pulumi.Resource) -> aws.eks.Addon:
-        """The EFS driver: its DaemonSet mounts as a role of its own, its controller serves other stacks' claims."""
-        role, attached = iam.role(
-            f"{self._args.name}-efs-mounts", iam.POD_IDENTITY, iam.EFS_CLIENT_POLICIES, self._child
-        )
-        self.efs_client_role = role.arn
-        mounts = aws.eks.AddonPodIdentityAssociationArgs(service_account="efs-csi-node-sa", role_arn=role.arn)
-        controller = ("efs-csi-controller-sa", iam.EFS_CSI_POLICIES)
-        return self._addon(
-            cluster, "aws-efs-csi-driver", controller, after=[nodes, *attached], identities=[mounts]
-        )
-
-    def _addon(
-        self,
-        cluster: aws.eks.Cluster,
-        addon: str,
-        identity: tuple[str, tuple[str, ...]] | None = None,
-        after: list[pulumi.Resource] | None = None,
-        identities: Sequence[aws.eks.AddonPodIdentityAssociationArgs] = (),
-    ) -> aws.eks.Addon:
-        """An add-on, in AWS's default version for the cluster's Kubernetes.
-
-        identity: its service account, and the policies of the role that it gets. identities: of its other accounts.
-        """
-        name, needed = f"{self._args.name}-{addon}", list(after or [])
-        identities = list(identities)
-        if identity is not None:
-            account, policies = identity
-            role, attached = iam.role(name, iam.POD_IDENTITY, policies, self._child)
-            needed += attached
-            identities.append(
-                aws.eks.AddonPodIdentityAssociationArgs(service_account=account, role_arn=role.arn)
-            )
-        return aws.eks.Addon(
-            name,
-            cluster_name=cluster.name,
-            addon_name=addon,
-            pod_identity_associations=identities,
-            resolve_conflicts_on_create="OVERWRITE",
-            resolve_conflicts_on_update="OVERWRITE",
-            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
-        )
-
     def _cpu_nodes(self, cluster: aws.eks.Cluster, network: list[pulumi.Resource]) -> aws.eks.NodeGroup:
         args = self._args
         name = f"{args.name}-cpu"
-        role, attached = iam.role(f"{name}-node", "ec2.amazonaws.com", iam.NODE_POLICIES, self._child)
+        role, attached = iam.role(
+            f"{name}-node",
+            "ec2.amazonaws.com",
+            iam.node_policies(ssm=args.ssm),
+            self._child,
+            self._partition,
+        )
         template = aws.ec2.LaunchTemplate(
             name,
             instance_type=args.cpu_instance.name,
             metadata_options=launch_template.metadata_options(),
-            block_device_mappings=launch_template.root_volume(),
+            block_device_mappings=launch_template.root_volume(args.cpu_instance),
             tag_specifications=launch_template.tag_specifications(args.tags),
             opts=self._child,
         )
@@ -218,15 +186,24 @@ class EksCluster(pulumi.ComponentResource):
             name,
             cluster_name=cluster.name,
             node_role_arn=role.arn,
-            subnet_ids=list(args.subnets.values()),
+            # No more zones than nodes: a volume's zone must always have one.
+            subnet_ids=list(args.subnets.values())[: args.cpu_nodes],
             ami_type=ami_type(args.cpu_instance),
+            version=args.versions.kubernetes,
+            release_version=node_release(name, args.cpu_instance, args.versions, self._child),
+            node_repair_config={"enabled": True},
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
                 "min_size": args.cpu_nodes,
                 "max_size": args.cpu_nodes,
                 "desired_size": args.cpu_nodes,
             },
-            opts=pulumi.ResourceOptions(parent=self, depends_on=[*network, *attached]),
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=[*network, *attached],
+                # Other subnets are another group, whose nodes the volumes of this one's zones could not follow.
+                ignore_changes=["subnet_ids"],
+            ),
         )
 
     def _default_storage_class(self, there: list[pulumi.Resource]) -> kubernetes.storage.v1.StorageClass:

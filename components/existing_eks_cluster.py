@@ -34,6 +34,7 @@ class ExistingEksCluster(pulumi.ComponentResource):
     ready: list[pulumi.Resource]
     kubeconfig: pulumi.Output[str]
     name: pulumi.Output[str]
+    arn: pulumi.Output[str]
     vpc_id: pulumi.Output[str]
     security_group_id: pulumi.Output[str]
     efs_client_role: pulumi.Output[str] | None = None
@@ -45,7 +46,7 @@ class ExistingEksCluster(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:ExistingEksCluster", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         cluster = aws.eks.Cluster.get(args.name, args.name, opts=child)
-        self.name = cluster.name
+        self.name, self.arn = cluster.name, cluster.arn
         self.vpc_id = cluster.vpc_config.vpc_id
         self.security_group_id = security_group_of(cluster)
         self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)

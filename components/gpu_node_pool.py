@@ -7,18 +7,21 @@ import pulumi
 import pulumi_aws as aws
 
 from components import iam, launch_template
+from components.gpu_capacity import in_block, refuse_upgrade_of_running_nodes, where_offered, window
+from components.node_release import Versions, node_release
 from graphs.placement import GPU_PRESENT_LABEL, GPU_PRODUCT_LABEL, gpu_toleration
-from targets.capacity import CapacityKind, CapacityKnobs
+from targets.capacity import CapacityKind, CapacityKnobs, partition_of, region_of
 from targets.hardware import GPU_PRODUCT, InstanceType, ami_type, interfaces
-from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuNodePoolArgs:
     """subnets: private subnet ids by zone, of the zones that nodes may be in. running: size 0 if False.
 
-    cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances.
-    labels: of the nodes, besides what says that they have GPUs. key: where the pool stands in the stack's config.
+    cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances,
+    such as never change. labels: of the nodes, besides what says that they have GPUs. key: where the pool stands in the
+    stack's config. versions: of the nodes, where the stack made the cluster; else EKS's own choice. ssm: whether
+    Session Manager reaches the nodes. root_volume_type: EBS type of their root.
     """
 
     cluster_name: pulumi.Input[str]
@@ -32,6 +35,9 @@ class GpuNodePoolArgs:
     tags: Mapping[str, str]
     labels: Mapping[str, str] = field(default_factory=dict)
     key: str = "pool"
+    versions: Versions | None = None
+    ssm: bool = False
+    root_volume_type: str = "gp3"
 
 
 class GpuNodePool(pulumi.ComponentResource):
@@ -49,7 +55,7 @@ class GpuNodePool(pulumi.ComponentResource):
         template = self._template()
         group = self._nodes(template, block)
         self.node_group_name = group.node_group_name
-        self.window = None if block is None else block.apply(_window)
+        self.window = None if block is None else block.apply(window)
         self.register_outputs({"nodeGroupName": self.node_group_name, "window": self.window})
 
     def _block(self) -> pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None:
@@ -91,7 +97,7 @@ class GpuNodePool(pulumi.ComponentResource):
             self._name,
             instance_type=args.instance.name,
             metadata_options=launch_template.metadata_options(),
-            block_device_mappings=launch_template.root_volume(),
+            block_device_mappings=launch_template.root_volume(args.instance, args.root_volume_type),
             network_interfaces=launch_template.network_interfaces(
                 interfaces(args.instance), primary, [group.id]
             ),
@@ -109,7 +115,13 @@ class GpuNodePool(pulumi.ComponentResource):
         block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None,
     ) -> aws.eks.NodeGroup:
         args = self._args
-        role, attached = iam.role(f"{self._name}-node", "ec2.amazonaws.com", iam.NODE_POLICIES, self._child)
+        role, attached = iam.role(
+            f"{self._name}-node",
+            "ec2.amazonaws.com",
+            iam.node_policies(ssm=args.ssm),
+            self._child,
+            partition_of(region_of(next(iter(args.subnets)))),
+        )
         taint = gpu_toleration()
         gpu = args.instance.gpu
         assert gpu is not None, "checks refuse a pool without GPUs"
@@ -119,6 +131,10 @@ class GpuNodePool(pulumi.ComponentResource):
             node_role_arn=role.arn,
             subnet_ids=self._checked_subnets(block),
             ami_type=ami_type(args.instance),
+            version=args.versions.kubernetes if args.versions else None,
+            release_version=(
+                node_release(self._name, args.instance, args.versions, self._child) if args.versions else None
+            ),
             capacity_type=launch_template.capacity_type(args.capacity.kind),
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
             scaling_config={
@@ -126,13 +142,18 @@ class GpuNodePool(pulumi.ComponentResource):
                 "max_size": args.nodes,
                 "desired_size": args.nodes if args.running else 0,
             },
+            # The old node goes before its successor comes: a second one of these types can seldom be had, and is paid.
+            update_config={"max_unavailable": 1, "update_strategy": "MINIMAL"},
+            node_repair_config={"enabled": True},
             labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu], **args.labels},
             taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=attached,
                 hooks=self._upgrade_guard(),
-                ignore_changes=None if self._upgrades_now() else ["launch_template"],
+                ignore_changes=None
+                if self._upgrades_now()
+                else ["launch_template", "version", "release_version"],
             ),
         )
 
@@ -160,7 +181,7 @@ class GpuNodePool(pulumi.ComponentResource):
         args, subnets = self._args, pulumi.Output.from_input(dict(self._args.subnets))
         if block is not None:
             return pulumi.Output.all(block=block, subnets=subnets).apply(
-                lambda known: _in_block(args, **known)
+                lambda known: in_block(args, **known)
             )
         if args.capacity.kind.prepaid:
             return pulumi.Output.all(*args.subnets.values())
@@ -170,58 +191,5 @@ class GpuNodePool(pulumi.ComponentResource):
             opts=pulumi.InvokeOutputOptions(parent=self),
         )
         return pulumi.Output.all(offered=offered, subnets=subnets).apply(
-            lambda known: _where_offered(args, **known)
+            lambda known: where_offered(args, **known)
         )
-
-
-def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = "pool") -> None:
-    """Raise RunError for a change of the template under nodes that run. key: the pool's in the stack's config."""
-    old, new = change.old_inputs or {}, change.new_inputs or {}
-    running = old["scalingConfig"]["desiredSize"]
-    if running and old["launchTemplate"] != new["launchTemplate"]:
-        raise pulumi.RunError(
-            f"dynamo-gpt-oss:{key}: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
-            f"others; set {key}.active to false and run `pulumi up`, then set it to true and run it again"
-        )
-
-
-def _where_offered(
-    args: GpuNodePoolArgs, offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
-) -> list[str]:
-    if offered.locations is None:  # nobody was asked: a synth evaluates the program without an AWS account
-        return list(subnets.values())
-    _refuse(args, offering_problem(args.instance.name, subnets, offered.locations))
-    return [subnet for zone, subnet in subnets.items() if zone in offered.locations]
-
-
-def _in_block(
-    args: GpuNodePoolArgs, block: aws.ec2.GetCapacityBlockReservationResult, subnets: Mapping[str, str]
-) -> list[str]:
-    ((zone, subnet),) = subnets.items()
-    if block.state is not None:  # as above
-        _refuse(args, reservation_problem(args.capacity, _described(block), _wanted(args, zone)))
-    return [subnet]
-
-
-def _described(block: aws.ec2.GetCapacityBlockReservationResult) -> Reservation:
-    return Reservation(
-        zone=block.availability_zone,
-        instance_type=block.instance_type,
-        instances=block.instance_count,
-        state=block.state,
-        start=block.start_date,
-        end=block.end_date,
-    )
-
-
-def _wanted(args: GpuNodePoolArgs, zone: str) -> Wanted:
-    return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.running)
-
-
-def _refuse(args: GpuNodePoolArgs, problem: str | None) -> None:
-    if problem is not None:
-        raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
-
-
-def _window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:
-    return {"start": block.start_date, "end": block.end_date, "state": block.state}

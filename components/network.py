@@ -11,8 +11,6 @@ from targets.capacity import is_local_zone
 
 _PRIVATE_BITS, _PUBLIC_BITS = 4, 8
 """Of the VPC's range, each private subnet is a 16th and each public one a 256th: at most 15 of each."""
-_ENDPOINTS = ("ecr.api", "ecr.dkr")
-"""What nodes pull images through; layers come from S3, whose endpoint costs nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,12 +25,15 @@ class NetworkArgs:
 
 
 class Network(pulumi.ComponentResource):
-    """A VPC: a private subnet in every zone, a public one in every Availability Zone, one NAT gateway, endpoints.
+    """A VPC: a private subnet in every zone, a public one in every Availability Zone, one NAT gateway.
 
-    One NAT gateway, for a GPU pool is in one zone anyway; what it carries is the download of the weights.
+    One NAT gateway, for a GPU pool is in one zone anyway; what it carries is weights and images. S3 has an endpoint,
+    which costs nothing. ECR has none: engine images come from other registries, and layers in ECR from S3.
     """
 
     vpc_id: pulumi.Output[str]
+    ready: list[pulumi.Resource]
+    """The way out. What runs in the subnets needs it until it is gone, so it must depend on these."""
     private_subnets: Mapping[str, pulumi.Output[str]]
     """Subnet id by zone."""
 
@@ -48,9 +49,10 @@ class Network(pulumi.ComponentResource):
             tags={"Name": name},
             opts=self._child,
         )
+        # Made by EC2 with every VPC; nothing uses it, and so managed it lets nothing through.
+        aws.ec2.DefaultSecurityGroup(name, vpc_id=self._vpc.id, opts=self._child)
         private, public = self._private(), self._public()
-        self._way_out(private, public)
-        self._endpoints(private)
+        self.ready = self._way_out(private, public)
         self.vpc_id = self._vpc.id
         self.private_subnets = {zone: subnet.id for zone, subnet in private.items()}
         self.register_outputs({"vpcId": self.vpc_id, "privateSubnets": dict(self.private_subnets)})
@@ -58,7 +60,7 @@ class Network(pulumi.ComponentResource):
     def _private(self) -> dict[str, aws.ec2.Subnet]:
         ranges = subnet_ranges(self._args.cidr, len(self._args.zones))
         return {
-            zone: self._subnet(f"private-{zone}", zone, cidr, {"kubernetes.io/role/internal-elb": "1"})
+            zone: self._subnet(f"private-{zone}", zone, cidr, _internal_load_balancers(zone))
             for zone, (cidr, _) in zip(self._args.zones, ranges, strict=True)
         }
 
@@ -82,7 +84,9 @@ class Network(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _way_out(self, private: dict[str, aws.ec2.Subnet], public: dict[str, aws.ec2.Subnet]) -> None:
+    def _way_out(
+        self, private: dict[str, aws.ec2.Subnet], public: dict[str, aws.ec2.Subnet]
+    ) -> list[pulumi.Resource]:
         gateway = aws.ec2.InternetGateway(self._name, vpc_id=self._vpc.id, opts=self._child)
         outside = self._routes("public", public, {"gateway_id": gateway.id})
         address = aws.ec2.Eip(
@@ -96,7 +100,7 @@ class Network(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self, depends_on=outside),
         )
         inside = self._routes("private", private, {"nat_gateway_id": nat.id})
-        aws.ec2.VpcEndpoint(
+        endpoint = aws.ec2.VpcEndpoint(
             f"{self._name}-s3",
             vpc_id=self._vpc.id,
             service_name=f"com.amazonaws.{self._args.region}.s3",
@@ -104,6 +108,7 @@ class Network(pulumi.ComponentResource):
             route_table_ids=[table.id for table in inside if isinstance(table, aws.ec2.RouteTable)],
             opts=self._child,
         )
+        return [*outside, nat, *inside, endpoint]
 
     def _routes(
         self, kind: str, subnets: dict[str, aws.ec2.Subnet], target: Mapping[str, pulumi.Input[str]]
@@ -124,27 +129,6 @@ class Network(pulumi.ComponentResource):
             ),
         ]
 
-    def _endpoints(self, private: dict[str, aws.ec2.Subnet]) -> None:
-        group = aws.ec2.SecurityGroup(
-            f"{self._name}-endpoints",
-            vpc_id=self._vpc.id,
-            description="HTTPS from the VPC to its endpoints",
-            ingress=[{"protocol": "tcp", "from_port": 443, "to_port": 443, "cidr_blocks": [self._args.cidr]}],
-            opts=self._child,
-        )
-        subnets = [subnet.id for zone, subnet in private.items() if not is_local_zone(zone)]
-        for service in _ENDPOINTS:
-            aws.ec2.VpcEndpoint(
-                f"{self._name}-{service.replace('.', '-')}",
-                vpc_id=self._vpc.id,
-                service_name=f"com.amazonaws.{self._args.region}.{service}",
-                vpc_endpoint_type="Interface",
-                private_dns_enabled=True,
-                subnet_ids=subnets,
-                security_group_ids=[group.id],
-                opts=self._child,
-            )
-
 
 def subnet_ranges(cidr: str, zones: int) -> list[tuple[str, str]]:
     """(private, public) range of each zone; the public ones are cut from the VPC range's last 16th."""
@@ -157,3 +141,8 @@ def subnet_ranges(cidr: str, zones: int) -> list[tuple[str, str]]:
 def zones_with(zones: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:
     """The zones, and after them those wanted that are missing, so that no earlier one moves."""
     return (*zones, *(zone for zone in wanted if zone not in zones))
+
+
+def _internal_load_balancers(zone: str) -> dict[str, str]:
+    """The tag by which load balancers find the subnet; Local Zones offer none of the kind that EKS makes."""
+    return {} if is_local_zone(zone) else {"kubernetes.io/role/internal-elb": "1"}

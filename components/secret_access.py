@@ -10,6 +10,7 @@ import pulumi_aws as aws
 from components import iam
 from components.external_secret import NAMESPACE, SERVICE_ACCOUNT
 from graphs.secrets import AwsSecret
+from targets.capacity import partition_of
 
 _ANY_SUFFIX = "-??????"
 """Secrets Manager adds a hyphen and six characters to the name in an ARN."""
@@ -61,4 +62,4 @@ def _arn(secret: AwsSecret) -> str:
     if secret.name.startswith("arn:"):
         return secret.name
     # Another account's secret of that name stays closed unless its own policy opens it.
-    return f"arn:aws:secretsmanager:{secret.region}:*:secret:{secret.name}{_ANY_SUFFIX}"
+    return f"arn:{partition_of(secret.region)}:secretsmanager:{secret.region}:*:secret:{secret.name}{_ANY_SUFFIX}"

@@ -12,9 +12,10 @@ from graphs import time_to_live
 
 @dataclass(frozen=True, kw_only=True)
 class ShrinkRoleArgs:
-    """cluster_name: EKS cluster. stack: value of the tag `stack` on its node groups."""
+    """cluster_name, cluster_arn: of the EKS cluster. stack: value of the tag `stack` on its node groups."""
 
     cluster_name: pulumi.Input[str]
+    cluster_arn: pulumi.Input[str]
     namespace: str
     stack: str
 
@@ -26,7 +27,12 @@ class ShrinkRole(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:ShrinkRole", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         role, _ = iam.role(name, iam.POD_IDENTITY, (), child)
-        policy = aws.iam.RolePolicy(name, role=role.name, policy=json.dumps(_policy(args.stack)), opts=child)
+        policy = aws.iam.RolePolicy(
+            name,
+            role=role.name,
+            policy=pulumi.Output.from_input(args.cluster_arn).apply(lambda arn: _policy(arn, args.stack)),
+            opts=child,
+        )
         aws.eks.PodIdentityAssociation(
             name,
             cluster_name=args.cluster_name,
@@ -38,12 +44,22 @@ class ShrinkRole(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def _policy(stack: str) -> dict[str, object]:
+def _policy(cluster: str, stack: str) -> str:
+    """Rights on one cluster's node groups. cluster: its ARN."""
+    groups = f"{cluster.replace(':cluster/', ':nodegroup/')}/*"
     own = {"StringEquals": {"aws:ResourceTag/stack": stack}}
-    return {
-        "Version": "2012-10-17",
-        "Statement": [
-            {"Effect": "Allow", "Action": ["eks:ListNodegroups", "eks:DescribeNodegroup"], "Resource": "*"},
-            {"Effect": "Allow", "Action": "eks:UpdateNodegroupConfig", "Resource": "*", "Condition": own},
-        ],
-    }
+    return json.dumps(
+        {
+            "Version": "2012-10-17",
+            "Statement": [
+                {"Effect": "Allow", "Action": "eks:ListNodegroups", "Resource": cluster},
+                {"Effect": "Allow", "Action": "eks:DescribeNodegroup", "Resource": groups},
+                {
+                    "Effect": "Allow",
+                    "Action": "eks:UpdateNodegroupConfig",
+                    "Resource": groups,
+                    "Condition": own,
+                },
+            ],
+        }
+    )

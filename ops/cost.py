@@ -1,12 +1,15 @@
 """`cost`: what a stack costs by the hour, and for a million output tokens once it was measured."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
 from ops import stack_config
 from stacks.cost import hourly, hourly_of_main_graph
+from stacks.sections.cluster import NewEksCluster
 from stacks.settings import Settings, from_text
+from targets.kubernetes_support import support_note
 from targets.prices import Cost, usd_per_million_tokens
 
 UNKNOWN = "unknown"
@@ -22,7 +25,16 @@ def cost(project: Path, stack: str) -> list[str]:
             f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
         ]
     per_token = _per_token(project, stack, settings, hourly_of_main_graph(settings) or priced)
-    return [*_parts(priced), "", f"({priced.basis})", *per_token]
+    return [*_parts(priced), "", f"({priced.basis})", *_support(settings), *per_token]
+
+
+def _support(settings: Settings) -> list[str]:
+    """What there is to do about the cluster's Kubernetes release, while there is something."""
+    cluster = settings.cluster
+    if not isinstance(cluster, NewEksCluster):
+        return []
+    note = support_note(cluster.version, datetime.now(UTC).date(), extended=cluster.extended_support)
+    return [note] if note else []
 
 
 def _parts(priced: Cost) -> list[str]:

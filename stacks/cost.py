@@ -1,20 +1,20 @@
 """What a stack pays for by the hour, read off its settings."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.settings import Settings
-from targets.capacity import ROOT_GIB, CapacityKind
+from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
-from targets.prices import Cost, Part, cost, usd_per_million_tokens
+from targets.kubernetes_support import in_extended_support
+from targets.prices import GP3_IOPS, GP3_MIB_S, Cost, Part, cost, usd_per_million_tokens
 
 CPU_INSTANCE = {Arch.AMD64: "m7i.4xlarge", Arch.ARM64: "m7g.4xlarge"}
 """CPU nodes are of the main pool's architecture, so that an image of one architecture is enough."""
-ENDPOINT_SERVICES = 2
-"""Interface endpoints in each zone: ECR's API and ECR's registry."""
 
 
 def cpu_instance(settings: Settings) -> InstanceType:
@@ -62,19 +62,38 @@ def _gpu_parts(said: StackPool) -> list[Part]:
 
 
 def _cluster_parts(cluster: NewEksCluster, cpu: InstanceType) -> list[Part]:
-    nodes = cluster.cpu_nodes
+    nodes = cluster.cpu_size
     parts = [
-        Part(name="EKS control plane", unit="eks-cluster", count=1),
+        _control_plane(cluster),
         Part(name=f"{nodes} × {cpu.name}", unit=cpu.name, count=nodes),
         Part(name=f"{nodes} × {ROOT_GIB} GiB root, CPU nodes", unit="gp3-gib", count=nodes * ROOT_GIB),
+        Part(
+            name=f"{nodes} × {ROOT_IOPS} operations/s, CPU nodes",
+            unit="gp3-iops",
+            count=nodes * (ROOT_IOPS - GP3_IOPS),
+        ),
+        Part(
+            name=f"{nodes} × {ROOT_MIB_S} MiB/s, CPU nodes",
+            unit="gp3-mib-s",
+            count=nodes * (ROOT_MIB_S - GP3_MIB_S),
+        ),
     ]
     if cluster.vpc is None:
-        endpoints = ENDPOINT_SERVICES * len(cluster.zone_names)
         parts += [
             Part(name="NAT gateway", unit="nat-gateway", count=1),
-            Part(name=f"{endpoints} × interface endpoint", unit="interface-endpoint", count=endpoints),
+            Part(name="the NAT gateway's address", unit="public-ipv4", count=1),
         ]
     return parts
+
+
+def _control_plane(cluster: NewEksCluster) -> Part:
+    """Dearer only where AWS may charge for an old release: elsewhere it upgrades the cluster instead."""
+    extended = cluster.extended_support and in_extended_support(cluster.version, datetime.now(UTC).date())
+    return Part(
+        name=f"EKS control plane{', extended support' if extended else ''}",
+        unit="eks-cluster-extended-support" if extended else "eks-cluster",
+        count=1,
+    )
 
 
 def described(settings: Settings) -> dict[str, Any]:

@@ -216,7 +216,10 @@ def _time_to_live(
         name = settings.cluster.name or f"dynamo-{stack}"
         groups = NodeGroups(cluster=name, region=settings.cluster.region, stack=stack)
         role = ShrinkRoleArgs(
-            cluster_name=eks.cluster.name, namespace=settings.cluster.namespace, stack=stack
+            cluster_name=eks.cluster.name,
+            cluster_arn=eks.cluster.arn,
+            namespace=settings.cluster.namespace,
+            stack=stack,
         )
         rights = [ShrinkRole("shrink-gpu-pools", role, pulumi.ResourceOptions(providers=[eks.provider]))]
     end = TimeToLive(

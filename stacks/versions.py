@@ -1,7 +1,7 @@
 """Every pin that is not a Python package: charts, images, Kubernetes. One a line, each with its source."""
 
 KUBERNETES = (
-    "1.34"  # newest with the resource.k8s.io/v1 that the DRA driver is documented for (EKS user guide)
+    "1.35"  # in standard support until 2027-03-27; has the resource.k8s.io/v1 that the DRA driver wants
 )
 GPU_OPERATOR = "v25.10.1"  # chart gpu-operator, helm.ngc.nvidia.com/nvidia; EKS asks for v25.3.4 or newer
 DRA_DRIVER = (

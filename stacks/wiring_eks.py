@@ -12,6 +12,7 @@ from components.existing_eks_cluster import ExistingEksCluster, ExistingEksClust
 from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
 from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
 from components.network import Network, NetworkArgs, zones_with
+from components.node_release import Versions
 from graphs.placement import pool_labels
 from stacks.cost import cpu_instance
 from stacks.pools import StackPool
@@ -24,13 +25,19 @@ from targets.knobs import MAIN_POOL
 
 @dataclass(frozen=True, kw_only=True)
 class Eks:
-    """An EKS cluster and what else of AWS the stack's other parts need. subnets: private subnet ids by zone."""
+    """An EKS cluster and what else of AWS the stack's other parts need. subnets: private subnet ids by zone.
+
+    tags: those that never change, for launched instances. ssm: whether Session Manager reaches nodes. versions: of the
+    nodes, None on a cluster that is there.
+    """
 
     cluster: EksCluster | ExistingEksCluster
     provider: aws.Provider
     vpc_id: pulumi.Input[str]
     subnets: Mapping[str, pulumi.Input[str]]
     tags: Mapping[str, str]
+    ssm: bool
+    versions: Versions | None = None
 
     def file_system_zones(self, pool_zones: Sequence[str]) -> list[str]:
         """Zones for mount targets, the GPU pool's first; Local Zones take none."""
@@ -43,10 +50,11 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     said = settings.cluster
     assert isinstance(said, NewEksCluster | ExistingEksSettings)
     tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
+    fixed = settings.tags.fixed(project=project, stack=stack)
     provider = aws_provider.provider("aws", said.region, said.aws, tags)
     if isinstance(said, ExistingEksSettings):
-        return _existing(settings, said, provider, tags)
-    return _new(settings, said, said.name or f"dynamo-{stack}", provider, tags)
+        return _existing(settings, said, provider, fixed)
+    return _new(settings, said, said.name or f"dynamo-{stack}", provider, fixed)
 
 
 def _existing(
@@ -66,43 +74,61 @@ def _existing(
         pulumi.ResourceOptions(providers=[provider]),
     )
     return Eks(
-        cluster=cluster, provider=provider, vpc_id=cluster.vpc_id, subnets=dict(said.subnets), tags=tags
+        cluster=cluster,
+        provider=provider,
+        vpc_id=cluster.vpc_id,
+        subnets=dict(said.subnets),
+        tags=tags,
+        ssm=said.ssm,
     )
 
 
 def _new(
     settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider, tags: Mapping[str, str]
 ) -> Eks:
-    vpc_id, subnets = _network(settings, said, name, provider)
+    vpc_id, subnets, way_out = _network(settings, said, name, provider)
+    versions = Versions(kubernetes=said.version, updated=said.updated or "")
     cluster = EksCluster(
         "cluster",
         EksClusterArgs(
             name=name,
             region=said.region,
-            version=said.version,
+            versions=versions,
             # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
             subnets={zone: subnets[zone] for zone in said.zone_names},
             public_access_from=said.public_access_from,
             admins=said.admins,
             cpu_instance=cpu_instance(settings),
-            cpu_nodes=said.cpu_nodes,
+            cpu_nodes=said.cpu_size,
             file_system=settings.cache.kind if settings.cache.kind != "class" else None,
             log_retention_days=said.log_retention_days,
             namespace=said.namespace,
             create_namespace=said.create_namespace,
+            ssm=said.ssm,
+            extended_support=said.extended_support,
+            protected=said.deletion_protection,
             tags=tags,
             access=said.aws,
         ),
-        pulumi.ResourceOptions(providers=[provider]),
+        pulumi.ResourceOptions(providers=[provider], depends_on=way_out),
     )
-    return Eks(cluster=cluster, provider=provider, vpc_id=vpc_id, subnets=subnets, tags=tags)
+    return Eks(
+        cluster=cluster,
+        provider=provider,
+        vpc_id=vpc_id,
+        subnets=subnets,
+        tags=tags,
+        ssm=said.ssm,
+        versions=versions,
+    )
 
 
 def _network(
     settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider
-) -> tuple[pulumi.Input[str], Mapping[str, pulumi.Input[str]]]:
+) -> tuple[pulumi.Input[str], Mapping[str, pulumi.Input[str]], list[pulumi.Resource]]:
+    """The VPC, its private subnets by zone, and what the cluster must not outlive."""
     if said.vpc is not None:
-        return said.vpc.vpc_id, dict(said.vpc.private_subnets)
+        return said.vpc.vpc_id, dict(said.vpc.private_subnets), []
     network = Network(
         name,
         NetworkArgs(
@@ -110,7 +136,7 @@ def _network(
         ),
         pulumi.ResourceOptions(providers=[provider]),
     )
-    return network.vpc_id, dict(network.private_subnets)
+    return network.vpc_id, dict(network.private_subnets), network.ready
 
 
 def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
@@ -159,6 +185,9 @@ def _gpu_pool(said: StackPool, on: Eks, before_paying: Sequence[pulumi.Resource]
             tags=on.tags,
             labels=pool_labels(pool.name),
             key=pool.key,
+            versions=on.versions,
+            ssm=on.ssm,
+            root_volume_type=said.said.root_volume_type,
         ),
         pulumi.ResourceOptions(
             providers=[on.provider],

@@ -24,6 +24,8 @@ ULTRASERVERS = {"u-p6e-gb200x36": 9, "u-p6e-gb200x72": 18}
 """Nodes of an UltraServer, by type; each is one NVLink domain and is sold whole, as one Capacity Block."""
 ROOT_GIB = 200
 """A node's root volume: room for the engine images (20 GB each, and unpacked twice that) where no NVMe holds them."""
+ROOT_IOPS, ROOT_MIB_S = 6000, 600
+"""The same volume's speed, above gp3's 3000 and 125: what a 4xlarge reads and writes, for unpacking is all disk."""
 DRA_SINCE = (1, 34)
 """Kubernetes release whose resource.k8s.io/v1 the DRA driver and ComputeDomains are used with."""
 
@@ -83,6 +85,11 @@ def region_of(zone: str) -> str:
     if matched is None:
         raise ValueError(f"{zone!r} is no zone")
     return matched.group()
+
+
+def partition_of(region: str) -> str:
+    """The part of AWS that a region is in, as ARNs have it."""
+    return next((f"aws-{part}" for part in ("cn", "us-gov") if region.startswith(f"{part}-")), "aws")
 
 
 def is_local_zone(zone: str) -> bool:

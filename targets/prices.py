@@ -34,23 +34,34 @@ PRICES: dict[str, Price] = {
     "p5en.48xlarge": Price(usd=63.296, source=_EC2, date=_EC2_DATE),
     "p6-b200.48xlarge": Price(usd=113.9328, source=_EC2, date=_EC2_DATE),
     "eks-cluster": Price(usd=0.10, source="https://aws.amazon.com/eks/pricing/", date=_PRICING_PAGES_DATE),
-    "nat-gateway": Price(usd=0.045, source="https://aws.amazon.com/vpc/pricing/", date=_PRICING_PAGES_DATE),
-    "interface-endpoint": Price(
-        usd=0.01, source="https://aws.amazon.com/privatelink/pricing/", date=_PRICING_PAGES_DATE
+    "eks-cluster-extended-support": Price(
+        usd=0.60, source="https://aws.amazon.com/eks/pricing/", date=_PRICING_PAGES_DATE
     ),
+    "nat-gateway": Price(usd=0.045, source="https://aws.amazon.com/vpc/pricing/", date=_PRICING_PAGES_DATE),
+    "public-ipv4": Price(usd=0.005, source="https://aws.amazon.com/vpc/pricing/", date=_PRICING_PAGES_DATE),
     "gp3-gib": Price(
         usd=0.08 / HOURS_PER_MONTH, source="https://aws.amazon.com/ebs/pricing/", date=_PRICING_PAGES_DATE
     ),
+    "gp3-iops": Price(
+        usd=0.005 / HOURS_PER_MONTH, source="https://aws.amazon.com/ebs/pricing/", date=_PRICING_PAGES_DATE
+    ),
+    "gp3-mib-s": Price(
+        usd=0.04 / HOURS_PER_MONTH, source="https://aws.amazon.com/ebs/pricing/", date=_PRICING_PAGES_DATE
+    ),
 }
 """USD per hour of one unit, by instance type or part; what is not here is unknown. p6-b300 and p6e-gb200 have no list
-price there. gp3-gib: one GiB of EBS gp3 storage.
+price there. gp3-gib, gp3-iops, gp3-mib-s: EBS gp3 storage by size, and by operations and MiB a second
+above what is free.
 """
+GP3_IOPS, GP3_MIB_S = 3000, 125
+"""Operations and MiB a second that each gp3 volume has for nothing."""
 
 NOT_COUNTED = (
     "data transfer",
     "NAT gateway traffic",
     "file storage",
     "what EFS charges for throughput (USD 0.06 a GB written, 0.03 a GB read)",
+    "volumes of claims",
     "logs",
     "KMS",
 )

@@ -62,7 +62,7 @@ def wanted_vcpus(settings: Settings) -> tuple[Mapping[Quota, int], list[str]]:
             wanted[quota] += each.pool.nodes * instance.vcpus
     if isinstance(settings.cluster, NewEksCluster):
         instance = cpu_instance(settings)
-        wanted[ON_DEMAND_STANDARD] += settings.cluster.cpu_nodes * instance.vcpus
+        wanted[ON_DEMAND_STANDARD] += settings.cluster.cpu_size * instance.vcpus
     return wanted, unlisted
 
 

@@ -80,6 +80,8 @@ class _Aws(_Cluster):
     """AWS region."""
     aws: AwsAccess = AwsAccess()
     """As whom, and in which account, the stack works."""
+    ssm: bool = False
+    """Whether Session Manager (`aws ssm start-session`) reaches the nodes, for those that do not join."""
 
 
 class NewEksCluster(_Aws):
@@ -91,7 +93,14 @@ class NewEksCluster(_Aws):
     version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = (
         versions.KUBERNETES
     )
-    """Kubernetes version."""
+    """Kubernetes version of control plane and nodes; add-ons and machine images move with it."""
+    updated: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.-]{1,20}$")] | None = None
+    """Any text, such as a day. Add-ons and machine images stay at what AWS recommended when they were made; another
+    text takes what it recommends then, which replaces the nodes."""
+    extended_support: bool = False
+    """Whether the cluster may stay on its version once AWS asks 0.60 USD an hour for it; else AWS upgrades it then."""
+    deletion_protection: bool = False
+    """Whether `destroy` is refused, by Pulumi and by AWS, until this is off."""
     zones: tuple[Zone, ...] = ()
     """Availability Zones of control plane and CPU nodes, two or more; the region's a, b and c where nothing is said."""
     cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
@@ -104,8 +113,9 @@ class NewEksCluster(_Aws):
         Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/.+$")], ...
     ] = ()
     """IAM roles or users that administer the cluster, besides the one that deploys it."""
-    cpu_nodes: int = Field(default=2, ge=1, le=20)
-    """Nodes without GPUs, for the platform, frontends and the download."""
+    cpu_nodes: int | None = Field(default=None, ge=1, le=20)
+    """Nodes without GPUs, for the platform, frontends and the download. One in each zone where nothing is said, so that
+    a replaced node reaches the volumes of its zone; fewer stand in as many zones."""
     log_retention_days: Literal[1, 7, 30, 90, 365] = 30
     """How long control-plane logs are kept."""
 
@@ -115,6 +125,11 @@ class NewEksCluster(_Aws):
         if self.vpc is not None:
             return tuple(sorted(zone for zone in self.vpc.private_subnets if not is_local_zone(zone)))
         return self.zones or tuple(f"{self.region}{letter}" for letter in "abc")
+
+    @property
+    def cpu_size(self) -> int:
+        """How many nodes without GPUs."""
+        return self.cpu_nodes or len(self.zone_names)
 
     @property
     def subnet_zones(self) -> tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """`pool` and `pools`: the GPU nodes."""
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
@@ -37,6 +37,8 @@ class AnyPool(Strict):
     zones: tuple[Zone, ...] = ()
     """Zones the nodes may be in; for a reservation its zone. The cluster's, or for several nodes the first of those,
     where nothing is said."""
+    root_volume_type: Literal["gp3", "gp2"] = "gp3"
+    """EBS type of the nodes' root. Whether a Local Zone offers gp3 is not known here; where EC2 refuses it, say gp2."""
     active: bool | None = None
     """Whether nodes run. Off, the pool has size 0 and no graph is deployed: for the days before a Capacity Block starts
     (there the default), and before node upgrades of a block, which EKS does only at size 0."""

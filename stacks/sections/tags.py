@@ -28,6 +28,11 @@ class TagSettings(Strict):
     more: Mapping[TagKey, TagValue] = Field(default={}, max_length=40)
     """Any others."""
 
+    @staticmethod
+    def fixed(*, project: str, stack: str) -> dict[str, str]:
+        """Those that never change, for what is made anew when a tag does."""
+        return {"project": project, "stack": stack}
+
     def applied(self, *, project: str, stack: str, target: str) -> dict[str, str]:
         """All tags of a stack; the five names here cannot be replaced by others."""
         named = {"project": project, "stack": stack, "target": target, "owner": self.owner, "ttl": self.ttl}

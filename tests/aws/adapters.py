@@ -6,6 +6,7 @@ BOTOCORE: its model checked the parameters and the adapter the references, since
 
 import itertools
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -106,6 +107,11 @@ def pascal(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return {"true": True, "false": False}.get(value, value) if isinstance(value, str) else value
+
+
+def numbers_whole(value: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The same keys, with whole numbers as such."""
+    return None if value is None else {k: int(v) if isinstance(v, float) else v for k, v in value.items()}
 
 
 def tags(kind: str, given: dict[str, Any]) -> list[dict[str, Any]] | None:
@@ -209,6 +215,19 @@ def _security_group(account: Account, name: str, given: dict[str, Any]) -> Made:
                 IpPermissions=[_permission(rule, made)],
             )
     return made, {}
+
+
+def _default_group(account: Account, _: str, given: dict[str, Any]) -> Made:
+    """The provider takes over the group that EC2 made, and takes its rules away; EC2 deletes it with the VPC."""
+    filters = [{"Name": "vpc-id", "Values": [given["vpcId"]]}, {"Name": "group-name", "Values": ["default"]}]
+    (found,) = account.call("ec2", "DescribeSecurityGroups", Filters=filters)["SecurityGroups"]
+    for direction, key in (("Ingress", "IpPermissions"), ("Egress", "IpPermissionsEgress")):
+        assert direction.lower() not in given
+        if found[key]:
+            account.call(
+                "ec2", f"RevokeSecurityGroup{direction}", GroupId=found["GroupId"], IpPermissions=found[key]
+            )
+    return found["GroupId"], {}
 
 
 def _permission(rule: dict[str, Any], group: str) -> dict[str, Any]:
@@ -355,6 +374,7 @@ def _cluster(account: Account, _: str, given: dict[str, Any]) -> Made:
         encryptionConfig=[{**encryption, "provider": {"keyArn": encryption["provider"]["keyArn"]}}],
         logging={"clusterLogging": [{"types": given["enabledClusterLogTypes"], "enabled": True}]},
         accessConfig=given["accessConfig"], bootstrapSelfManagedAddons=given["bootstrapSelfManagedAddons"],
+        upgradePolicy=given["upgradePolicy"], deletionProtection=given["deletionProtection"],
     )["cluster"]  # fmt: skip
     return given["name"], {
         "arn": made["arn"],
@@ -390,7 +410,7 @@ def _node_group(account: Account, name: str, given: dict[str, Any]) -> Made:
     account.cluster(given["clusterName"])
     account.subnets(*given["subnetIds"])
     account.role(given["nodeRoleArn"], "ec2.amazonaws.com")
-    assert account.attached(given["nodeRoleArn"]) == {
+    assert account.attached(given["nodeRoleArn"]) - {"AmazonSSMManagedInstanceCore"} == {
         "AmazonEKSWorkerNodePolicy",
         "AmazonEC2ContainerRegistryPullOnly",
     }
@@ -406,7 +426,9 @@ def _node_group(account: Account, name: str, given: dict[str, Any]) -> Made:
         clusterName=given["clusterName"], nodegroupName=name, nodeRole=given["nodeRoleArn"],
         subnets=given["subnetIds"], amiType=given["amiType"], capacityType=given.get("capacityType"),
         launchTemplate=template, labels=given.get("labels"), taints=given.get("taints"),
-        scalingConfig={key: int(value) for key, value in given["scalingConfig"].items()},
+        scalingConfig=numbers_whole(given["scalingConfig"]), updateConfig=numbers_whole(given.get("updateConfig")),
+        nodeRepairConfig=given["nodeRepairConfig"],
+        version=given.get("version"), releaseVersion=given.get("releaseVersion"),
     )  # fmt: skip
     return f"{given['clusterName']}:{name}", {"nodeGroupName": name, "clusterName": given["clusterName"]}
 
@@ -429,6 +451,12 @@ def _addon(account: Account, _: str, given: dict[str, Any]) -> Made:
         {
             "clusterName": given["clusterName"],
             "addonName": given["addonName"],
+            "addonVersion": given["addonVersion"],
+            **(
+                {"configurationValues": given["configurationValues"]}
+                if "configurationValues" in given
+                else {}
+            ),
             "resolveConflicts": given["resolveConflictsOnCreate"],
             "podIdentityAssociations": identities,
         },
@@ -558,6 +586,7 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:ec2/securityGroup:SecurityGroup": Adapter(
         _security_group, _delete("ec2", "DeleteSecurityGroup", "GroupId")
     ),
+    "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup": Adapter(_default_group, lambda *_: None),
     "aws:vpc/securityGroupIngressRule:SecurityGroupIngressRule": Adapter(
         _group_rule("Ingress"), _no_group_rule("Ingress")
     ),
@@ -628,7 +657,28 @@ def capacity_block(account: Account, arguments: Mapping[str, Any]) -> dict[str, 
     return {"id": arguments["id"], **account.blocks[arguments["id"]]}
 
 
+def addon_version(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The data source getAddonVersion; moto knows no versions."""
+    named = {"addonName": arguments["addonName"], "kubernetesVersion": arguments["kubernetesVersion"]}
+    botocheck.check("eks", "DescribeAddonVersions", named)
+    return {"id": arguments["addonName"], "version": f"v{named['kubernetesVersion']}.0-eksbuild.1"}
+
+
+def parameter(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The data source ssm.getParameter, of the releases of EKS's machine image alone."""
+    botocheck.check("ssm", "GetParameter", {"Name": arguments["name"]})
+    kubernetes = re.fullmatch(
+        r"/aws/service/eks/optimized-ami/(1\.\d\d)/amazon-linux-2023/(x86_64|arm64)/(standard|nvidia)"
+        r"/recommended/release_version",
+        arguments["name"],
+    )
+    assert kubernetes, arguments["name"]
+    return {"id": arguments["name"], "value": f"{kubernetes[1]}.0-20261101"}
+
+
 CALLS: dict[str, Callable[[Account, Mapping[str, Any]], dict[str, Any]]] = {
+    "aws:eks/getAddonVersion:getAddonVersion": addon_version,
+    "aws:ssm/getParameter:getParameter": parameter,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": offerings,
     "aws:ec2/getCapacityBlockReservation:getCapacityBlockReservation": capacity_block,
 }

@@ -33,6 +33,8 @@ class MotoMocks(mocks.Mocks):
             # Of a cluster with the platform on it.
             served = [{"name": name, "served": True} for name in ("v1alpha1", "v1beta1")]
             return args.name, {**given, "spec": {"versions": served}}
+        if args.typ == "pulumi:index:Stash":
+            return args.name, {**given, "output": given.get("input")}
         if not args.typ.startswith("aws:"):
             return f"{args.name}-id", given
         if args.typ == "aws:eks/cluster:Cluster" and args.resource_id:

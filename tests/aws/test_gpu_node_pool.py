@@ -9,7 +9,7 @@ import pulumi
 import pytest
 import yaml
 
-from components.gpu_node_pool import refuse_upgrade_of_running_nodes
+from components.gpu_capacity import refuse_upgrade_of_running_nodes
 from graphs.placement import gpu_toleration
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.adapters import Account, snapshot
@@ -252,6 +252,13 @@ def test_running_nodes_of_a_block_are_not_upgraded() -> None:
         refuse_upgrade_of_running_nodes(change(2, "1", "2"), "pools[1]")
     refuse_upgrade_of_running_nodes(change(0, "1", "2"))
     refuse_upgrade_of_running_nodes(change(2, "1", "1"))
+
+
+def test_another_machine_image_is_an_upgrade_too() -> None:
+    moved = change(2, "1", "1")
+    moved.new_inputs = {**(moved.new_inputs or {}), "releaseVersion": "1.35.0-20261101"}
+    with pytest.raises(pulumi.RunError, match=r"set pool\.active to false"):
+        refuse_upgrade_of_running_nodes(moved)
 
 
 def test_pools_on_a_cluster_that_is_there(base: Base) -> None:

@@ -62,6 +62,12 @@ def test_everything_else_that_a_cluster_can_have() -> None:
         zones = {subnet["AvailabilityZone"] for subnet in account.subnets(*_cluster(deployment)["subnetIds"])}
         assert zones == {"us-east-2a", "us-east-2c"}
         assert _cluster(deployment)["publicAccessCidrs"] == ["203.0.113.0/24"]
+        (rights,) = deployment.of_type("aws:iam/rolePolicy:RolePolicy").values()
+        arn = _arn(deployment)
+        assert {statement["Resource"] for statement in json.loads(rights["policy"])["Statement"]} == {
+            arn,
+            f"{arn.replace(':cluster/', ':nodegroup/')}/*",
+        }, "a stack of the same name in another cluster is none of its business"
         kept = {kind for kind, _ in account.beside}
         assert kept == {"addon", "access-entry", "access-policy", "placement-group", "pod-identity"}
         pool = deployment.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
@@ -75,6 +81,11 @@ def _cluster(deployment: Deployment) -> dict[str, Any]:
     (cluster,) = deployment.of_type("aws:eks/cluster:Cluster").values()
     network: dict[str, Any] = cluster["vpcConfig"]
     return network
+
+
+def _arn(deployment: Deployment) -> str:
+    (cluster,) = deployment.of_type("aws:eks/cluster:Cluster").values()
+    return str(cluster["arn"])
 
 
 @pytest.fixture(scope="module")

@@ -74,7 +74,7 @@ def test_every_stacks_nodes_hold_what_its_pods_ask_for(stack: str) -> None:
         frontends = [
             figures(requests(plan)["Frontend"]) for plan in plans for _ in range(plan.knobs.frontend.replicas)
         ]
-        nodes = settings.cluster.cpu_nodes
+        nodes = settings.cluster.cpu_size
         assert fits([*frontends, Counter(BESIDE_FRONTENDS)], cpu_instance(settings), nodes)
 
 

@@ -15,8 +15,10 @@ from ops.stack_file import StackFileError
 PROJECT = Path(__file__).parents[2]
 H100 = {"target": "vllm-disagg-h100", "cluster": {"kind": "eks", "region": "us-east-1"}}
 BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
-TOTAL = 56.9235
-"""USD per hour: 55.04 GPU node, 1.6128 CPU nodes, 0.1 control plane, 0.045 NAT, 0.06 endpoints, 0.0657 disks."""
+TOTAL = 57.8366
+"""USD per hour: 55.04 GPU node, 2.4192 CPU nodes, 0.1 control plane, 0.05 NAT and its address, 0.0877 disks, 0.1397 for
+what CPU nodes' disks do a second above gp3's own.
+"""
 
 
 @pytest.fixture
@@ -140,3 +142,16 @@ def test_a_cluster_that_is_there_costs_this_stack_nothing(project: Path) -> None
 def test_no_stack_file(project: Path) -> None:
     with pytest.raises(StackFileError, match=r"Pulumi\.other\.yaml"):
         cost(project, "other")
+
+
+def test_a_release_that_aws_charges_more_for_costs_more(project: Path) -> None:
+    """1.33 has been in extended support since July 2026."""
+    old = {**H100["cluster"], "version": "1.33"}  # type: ignore[dict-item]
+    stack(project, H100 | {"cluster": {**old, "extendedSupport": True}})
+    lines = cost(project, "s")
+    assert any(re.match(r"EKS control plane, extended support +0.6000 USD/h$", line) for line in lines)
+    assert lines[-2].startswith("cluster.version: Kubernetes 1.33 left EKS's standard support on 2026-07-29")
+    stack(project, H100 | {"cluster": old})
+    assert any(re.match(r"EKS control plane +0.1000 USD/h$", line) for line in cost(project, "s")), (
+        "AWS upgrades such a cluster instead"
+    )

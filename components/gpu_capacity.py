@@ -1,0 +1,71 @@
+"""What EC2 says of the capacity that a GPU pool is to have, and what EKS would do to nodes that run."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import pulumi
+import pulumi_aws as aws
+
+from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
+
+if TYPE_CHECKING:
+    from components.gpu_node_pool import GpuNodePoolArgs
+
+_OF_A_NODE = ("launchTemplate", "version", "releaseVersion")
+"""What a node has for life, among a node group's inputs."""
+
+
+def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = "pool") -> None:
+    """Raise RunError for a change that needs other nodes than those that run. key: the pool's in the stack's config."""
+    old, new = change.old_inputs or {}, change.new_inputs or {}
+    running = old["scalingConfig"]["desiredSize"]
+    if running and any(old.get(part) != new.get(part) for part in _OF_A_NODE):
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:{key}: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
+            f"others; set {key}.active to false and run `pulumi up`, then set it to true and run it again"
+        )
+
+
+def where_offered(
+    args: "GpuNodePoolArgs", offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
+) -> list[str]:
+    """The subnets in zones that have the type. Raises RunError if there are none."""
+    if offered.locations is None:  # nobody was asked: a synth evaluates the program without an AWS account
+        return list(subnets.values())
+    _refuse(args, offering_problem(args.instance.name, subnets, offered.locations))
+    return [subnet for zone, subnet in subnets.items() if zone in offered.locations]
+
+
+def in_block(
+    args: "GpuNodePoolArgs", block: aws.ec2.GetCapacityBlockReservationResult, subnets: Mapping[str, str]
+) -> list[str]:
+    """The subnet in the block's zone. Raises RunError if the block is not what the pool says."""
+    ((zone, subnet),) = subnets.items()
+    if block.state is not None:  # as above
+        _refuse(args, reservation_problem(args.capacity, _described(block), _wanted(args, zone)))
+    return [subnet]
+
+
+def _described(block: aws.ec2.GetCapacityBlockReservationResult) -> Reservation:
+    return Reservation(
+        zone=block.availability_zone,
+        instance_type=block.instance_type,
+        instances=block.instance_count,
+        state=block.state,
+        start=block.start_date,
+        end=block.end_date,
+    )
+
+
+def _wanted(args: "GpuNodePoolArgs", zone: str) -> Wanted:
+    return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.running)
+
+
+def _refuse(args: "GpuNodePoolArgs", problem: str | None) -> None:
+    if problem is not None:
+        raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
+
+
+def window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:
+    """Start, end and state of a block."""
+    return {"start": block.start_date, "end": block.end_date, "state": block.state}

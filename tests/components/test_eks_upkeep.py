@@ -1,0 +1,153 @@
+"""What an EKS cluster of the stack's own costs over time: versions, nodes' updates, tags, and what outlives what."""
+
+import json
+from typing import Any
+
+import pytest
+
+from ops.compare import resource_changes
+from ops.evaluate import Evaluation, Resource, evaluate
+from ops.stack_file import StackFile
+from ops.synth import described
+from tests.components.test_eks_stacks import PROJECT
+
+B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}
+OF_NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"}
+
+
+def synth(config: dict[str, Any]) -> Evaluation:
+    said = {f"dynamo-gpt-oss:{k}": v if isinstance(v, str) else json.dumps(v) for k, v in config.items()}
+    return evaluate(
+        PROJECT, StackFile(project="dynamo-gpt-oss", stack="s", config=said, secret_keys=frozenset())
+    )
+
+
+def cluster(**said: Any) -> dict[str, Any]:
+    return {**B200, "cluster": {**B200["cluster"], **said}}  # type: ignore[dict-item]
+
+
+def of_type(evaluation: Evaluation, token: str) -> dict[str, Resource]:
+    return {r.name: r for r in evaluation.resources if r.type == token}
+
+
+@pytest.fixture(scope="module")
+def plain() -> Evaluation:
+    return synth(B200)
+
+
+@pytest.mark.parametrize("change", [
+    {"tags": {"owner": "somebody", "ttl": "72h", "more": {"team": "a"}}},
+    {"target": "trtllm-disagg-8k"},
+])  # fmt: skip
+def test_another_owner_end_or_target_touches_no_node(plain: Evaluation, change: dict[str, Any]) -> None:
+    changed = resource_changes(described(plain), described(synth(B200 | change)))
+    assert changed, "the change does something"
+    assert not [f"{each.action} {each.name}" for each in changed if each.type in OF_NODES]
+
+
+def test_gpu_nodes_are_updated_in_place_of_themselves(plain: Evaluation) -> None:
+    group = of_type(plain, "aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
+    assert group.inputs["updateConfig"] == {"maxUnavailable": 1, "updateStrategy": "MINIMAL"}
+
+
+def test_the_way_out_is_there_until_the_cluster_is_gone(plain: Evaluation) -> None:
+    way_out = {
+        r.urn
+        for r in plain.resources
+        if r.type.rpartition(":")[2] in ("Route", "RouteTableAssociation", "VpcEndpoint", "NatGateway")
+    }
+    assert len(way_out) == 2 + 6 + 1 + 1
+    (component,) = [r for r in plain.resources if r.type == "dynamo-gpt-oss:index:EksCluster"]
+    assert way_out <= set(component.dependencies)
+
+
+def test_every_zone_of_a_volume_has_a_node(plain: Evaluation) -> None:
+    group = of_type(plain, "aws:eks/nodeGroup:NodeGroup")["dynamo-s-cpu"]
+    assert group.inputs["scalingConfig"]["desiredSize"] == len(group.inputs["subnetIds"]) == 3
+    few = of_type(synth(cluster(cpuNodes=2)), "aws:eks/nodeGroup:NodeGroup")["dynamo-s-cpu"]
+    assert few.inputs["scalingConfig"]["desiredSize"] == len(few.property_dependencies["subnetIds"]) == 2
+
+
+def test_aws_never_charges_for_an_old_release_unless_it_may(plain: Evaluation) -> None:
+    def made(evaluation: Evaluation) -> dict[str, Any]:
+        return dict(of_type(evaluation, "aws:eks/cluster:Cluster")["dynamo-s"].inputs)
+
+    assert made(plain)["upgradePolicy"] == {"supportType": "STANDARD"}
+    assert made(synth(cluster(extendedSupport=True)))["upgradePolicy"] == {"supportType": "EXTENDED"}
+
+
+def test_nodes_and_addons_have_versions_that_move_by_one_key(plain: Evaluation) -> None:
+    groups, addons = (of_type(plain, f"aws:eks/{kind}") for kind in ("nodeGroup:NodeGroup", "addon:Addon"))
+    assert {group.inputs["version"] for group in groups.values()} == {"1.35"}
+    held = of_type(plain, "pulumi:index:Stash")
+    assert len(held) == len(groups) + len(addons) == 2 + 6
+    for resource, field in [
+        *((group, "releaseVersion") for group in groups.values()),
+        *((addon, "addonVersion") for addon in addons.values()),
+    ]:
+        (source,) = resource.property_dependencies[field]
+        assert source in {each.urn for each in held.values()}, resource.name
+    moved = of_type(synth(cluster(updated="2026-12-01")), "pulumi:index:Stash")
+    assert not moved.keys() & held.keys(), "another key asks AWS again"
+    assert len(moved) == len(held)
+
+
+def test_volumes_and_interfaces_can_be_found_by_the_stacks_tag(plain: Evaluation) -> None:
+    addons = of_type(plain, "aws:eks/addon:Addon")
+    tags = {"project": "dynamo-gpt-oss", "stack": "s"}
+    volumes = json.loads(addons["dynamo-s-aws-ebs-csi-driver"].inputs["configurationValues"])
+    assert volumes == {"controller": {"extraVolumeTags": tags}}
+    interfaces = json.loads(addons["dynamo-s-vpc-cni"].inputs["configurationValues"])
+    assert json.loads(interfaces["env"]["ADDITIONAL_ENI_TAGS"]) == tags
+
+
+def test_broken_nodes_are_replaced(plain: Evaluation) -> None:
+    assert "dynamo-s-eks-node-monitoring-agent" in of_type(plain, "aws:eks/addon:Addon")
+    for group in of_type(plain, "aws:eks/nodeGroup:NodeGroup").values():
+        assert group.inputs["nodeRepairConfig"] == {"enabled": True}, group.name
+
+
+def test_what_is_protected_is_refused_before_anything_goes(plain: Evaluation) -> None:
+    kept = of_type(synth(cluster(deletionProtection=True)), "aws:eks/cluster:Cluster")["dynamo-s"]
+    assert (kept.protect, kept.inputs["deletionProtection"]) == (True, True)
+    free = of_type(plain, "aws:eks/cluster:Cluster")["dynamo-s"]
+    assert (free.protect, free.inputs["deletionProtection"]) == (False, False)
+
+
+@pytest.mark.parametrize("said", [False, True])
+def test_session_manager_reaches_nodes_where_it_may(said: bool) -> None:
+    attached = of_type(synth(cluster(ssm=said)), "aws:iam/rolePolicyAttachment:RolePolicyAttachment").values()
+    holders = {r.name for r in attached if r.inputs["policyArn"].endswith("/AmazonSSMManagedInstanceCore")}
+    assert len(holders) == (2 if said else 0)
+
+
+def test_disks_that_hold_images_are_fast(plain: Evaluation) -> None:
+    (cpu,), (gpu,) = (
+        of_type(plain, "aws:ec2/launchTemplate:LaunchTemplate")[name].inputs["blockDeviceMappings"]
+        for name in ("dynamo-s-cpu", "gpu-nodes")
+    )
+    assert (cpu["ebs"]["iops"], cpu["ebs"]["throughput"]) == (6000, 600)
+    assert not {"iops", "throughput"} & gpu["ebs"].keys(), "its images are on NVMe"
+
+
+def test_a_local_zones_subnet_is_none_for_load_balancers() -> None:
+    evaluation = evaluate(PROJECT, StackFile.load(PROJECT, "agg-gb200"))
+    private = {
+        name: r.inputs["tags"].keys()
+        for name, r in of_type(evaluation, "aws:ec2/subnet:Subnet").items()
+        if "-private-" in name
+    }
+    tagged = {name for name, tags in private.items() if "kubernetes.io/role/internal-elb" in tags}
+    assert private.keys() - tagged == {"dynamo-agg-gb200-private-us-east-1-dfw-2a"}
+
+
+def test_the_vpcs_default_group_lets_nothing_through(plain: Evaluation) -> None:
+    (group,) = of_type(plain, "aws:ec2/defaultSecurityGroup:DefaultSecurityGroup").values()
+    assert not {"ingress", "egress"} & group.inputs.keys()
+
+
+@pytest.mark.parametrize(("region", "partition"), [("us-east-2", "aws"), ("us-gov-west-1", "aws-us-gov")])
+def test_policies_are_of_the_regions_partition(region: str, partition: str) -> None:
+    config = {**cluster(region=region), "target": "mocker-disagg-cpu"}
+    policies = of_type(synth(config), "aws:iam/rolePolicyAttachment:RolePolicyAttachment").values()
+    assert {r.inputs["policyArn"].split(":")[1] for r in policies} == {partition}
