@@ -7,7 +7,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
-from components import cluster_access, iam, launch_template
+from components import api_access, cluster_access, iam, launch_template
 from components.eks_addons import Addons
 from components.kubeconfig import kubeconfig
 from components.node_release import Versions, node_release
@@ -25,6 +25,7 @@ class EksClusterArgs:
     """subnets: private subnet ids by zone, of the control plane and CPU nodes. admins: IAM ARNs besides the deployer.
 
     public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
+    private_access_from: those that reach it inside the VPC, besides its nodes.
     cpu_instance: type of the CPU nodes. file_system: driver to install for the model cache, "efs", "fsx" or None.
     log_retention_days: of control-plane logs. tags: for launched instances, such as never change. ssm: whether Session
     Manager reaches nodes. extended_support: whether the cluster may stay on a Kubernetes release that AWS charges more
@@ -36,6 +37,7 @@ class EksClusterArgs:
     versions: Versions
     subnets: Mapping[str, pulumi.Input[str]]
     public_access_from: tuple[str, ...]
+    private_access_from: tuple[str, ...]
     admins: tuple[str, ...]
     cpu_instance: InstanceType
     cpu_nodes: int
@@ -84,7 +86,16 @@ class EksCluster(pulumi.ComponentResource):
         storage, self.efs_client_role = addons.on_nodes(nodes, args.file_system)
         self.name, self.arn = cluster.name, cluster.arn
         self.security_group_id = security_group_of(cluster)
-        self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
+        rules = api_access.private_access(
+            args.name, self.security_group_id, args.private_access_from, self._child
+        )
+        self.kubeconfig = api_access.once_it_answers(
+            kubeconfig_of(cluster, args.region, args.access),
+            cluster,
+            public=args.public_access_from,
+            private=args.private_access_from,
+            after=rules,
+        )
         self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
         there = [*admins, *network, nodes, *storage]
         self.ready = [*there, self._default_storage_class(there)]

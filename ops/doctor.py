@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
@@ -88,7 +89,7 @@ def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: objec
     if isinstance(said, NewEksCluster):
         if said.vpc is None:
             yield Check("network quotas", partial(quotas.network, session, region, stack))
-        yield Check("API server", partial(reach.new_cluster, said, reach.own_address))
+        yield Check("API server", partial(reach.new_cluster, said, api_reach.own_address))
     else:
         yield Check("API server", partial(reach.existing_cluster, session, said))
 

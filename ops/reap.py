@@ -77,7 +77,7 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
         if name not in deployed:
             continue
         found = deploy.find(name, embedded=False)
-        ttl, updated = found.settings.tags.ttl, deployed[name].last_update
+        ttl, updated = found.settings.tags.end, deployed[name].last_update
         if ttl and updated and datetime.now(UTC) - updated.astimezone(UTC) > timedelta(seconds=seconds(ttl)):
             yield (
                 name,

@@ -206,7 +206,7 @@ def _time_to_live(
     settings: Settings, plan: GraphPlan, eks: "Eks | None", platform: DynamoPlatform, cluster: Cluster
 ) -> list[pulumi.Resource]:
     """What ends the stack; GPU nodes wait for it, so that a deployment that is broken off ends too."""
-    if settings.tags.ttl is None:
+    if settings.tags.end is None:
         return []
     groups, rights = None, []
     if eks is not None and isinstance(settings.cluster, AwsCluster):
@@ -227,7 +227,7 @@ def _time_to_live(
         TimeToLiveArgs(
             spec=TimeToLiveSpec(
                 namespace=settings.cluster.namespace,
-                seconds=seconds(settings.tags.ttl),
+                seconds=seconds(settings.tags.end),
                 graph_api_version=graph_api_version(settings.platform_version()),
                 node_groups=groups,
                 pull_secret=plan.image_knobs.pull_secret,

@@ -14,6 +14,7 @@ from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
 from components.network import Network, NetworkArgs, zones_with
 from components.node_release import Versions
 from graphs.placement import pool_labels
+from stacks.before_up import public_ranges
 from stacks.cost import cpu_instance
 from stacks.pools import StackPool
 from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
@@ -52,8 +53,10 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
     fixed = settings.tags.fixed(project=project, stack=stack)
     provider = aws_provider.provider("aws", said.region, said.aws, tags)
+    public = public_ranges(settings, provider)
     if isinstance(said, ExistingEksSettings):
         return _existing(settings, said, provider, fixed)
+    said = said.model_copy(update={"public_access_from": public})
     return _new(settings, said, said.name or f"dynamo-{stack}", provider, fixed)
 
 
@@ -84,7 +87,11 @@ def _existing(
 
 
 def _new(
-    settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider, tags: Mapping[str, str]
+    settings: Settings,
+    said: NewEksCluster,
+    name: str,
+    provider: aws.Provider,
+    tags: Mapping[str, str],
 ) -> Eks:
     vpc_id, subnets, way_out = _network(settings, said, name, provider)
     versions = Versions(kubernetes=said.version, updated=said.updated or "")
@@ -97,6 +104,7 @@ def _new(
             # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
             subnets={zone: subnets[zone] for zone in said.zone_names},
             public_access_from=said.public_access_from,
+            private_access_from=said.private_access_from,
             admins=said.admins,
             cpu_instance=cpu_instance(settings),
             cpu_nodes=said.cpu_size,

@@ -180,7 +180,7 @@ def watch(
     monitors = [
         *(pod_monitors(plans, namespace, said.labels) if said.pod_monitors else []),
         dcgm_service_monitor(namespace, said.labels),
-        prometheus_rule(plans, namespace, said.objectives(settings.tags.ttl), said.labels),
+        prometheus_rule(plans, namespace, said.objectives(settings.tags.end), said.labels),
     ]
     files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
     Watch(

@@ -2,29 +2,29 @@
 
 import ipaddress
 import socket
-import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
+from components.api_reach import OWN_ADDRESS
 from ops.checks.finding import Finding, ok, unknown, wrong
-from stacks.sections.cluster import ExistingEksCluster, NewEksCluster
+from stacks.sections.cluster import AUTO, ExistingEksCluster, NewEksCluster
 
 _ABOUT = "API server"
-_WHO_AM_I = "https://checkip.amazonaws.com"
 _TIMEOUT_SECONDS = 10.0
-
-
-def own_address() -> str:
-    """The IPv4 address that the internet sees this machine under, as AWS says it. Raises OSError."""
-    with urllib.request.urlopen(_WHO_AM_I, timeout=_TIMEOUT_SECONDS) as response:
-        return str(ipaddress.IPv4Address(response.read().decode().strip()))
 
 
 def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
     """Whether the control plane, once it is there, will let this machine in. address: this machine's."""
+    if not said.public_access_from and not said.private_access_from:
+        yield wrong(
+            _ABOUT,
+            f"nobody would reach it: set cluster.publicAccessFrom, to [{AUTO}] for the address that `up` runs from, or "
+            "cluster.privateAccessFrom",
+        )
+        return
     if not said.public_access_from:
         yield unknown(
             _ABOUT, "it answers inside the VPC alone, and whether this machine will be there nobody can tell"
@@ -33,10 +33,13 @@ def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Fin
     try:
         own = address()
     except (OSError, ValueError) as error:
-        yield unknown(_ABOUT, f"this machine's address is not known: {_WHO_AM_I}: {error}")
+        yield unknown(_ABOUT, f"this machine's address is not known: {OWN_ADDRESS}: {error}")
         return
     ranges = ", ".join(said.public_access_from)
-    if any(ipaddress.IPv4Address(own) in ipaddress.IPv4Network(each) for each in said.public_access_from):
+    named = [each for each in said.public_access_from if each != AUTO]
+    if AUTO in said.public_access_from or any(
+        ipaddress.IPv4Address(own) in ipaddress.IPv4Network(each) for each in named
+    ):
         yield ok(_ABOUT, f"cluster.publicAccessFrom [{ranges}] lets this machine ({own}) in")
     else:
         yield wrong(

@@ -31,7 +31,17 @@ def _vpc_range(text: str) -> str:
     return text
 
 
+AUTO = "auto"
+"""Stands for the address of whoever deploys."""
+
+
 def _caller_range(text: str) -> str:
+    if text == AUTO:
+        return text
+    return _range(text)
+
+
+def _range(text: str) -> str:
     if ipaddress.IPv4Network(text).prefixlen == 0:
         raise ValueError("opens the control plane to the whole internet; name the ranges that need it")
     return text
@@ -108,7 +118,10 @@ class NewEksCluster(_Aws):
     vpc: ExistingVpc | None = None
     """A VPC that is there, instead of one of the stack's own."""
     public_access_from: tuple[Annotated[str, AfterValidator(_caller_range)], ...] = ()
-    """IPv4 ranges that may reach the control plane from the internet; from inside the VPC only where none is said."""
+    """IPv4 ranges that may reach the control plane from the internet, and `auto` for the address that `up` runs from. A
+    deployment demands this or `privateAccessFrom`."""
+    private_access_from: tuple[Annotated[str, AfterValidator(_range)], ...] = ()
+    """IPv4 ranges that may reach the control plane inside its VPC, or from networks that are connected to it."""
     admins: tuple[
         Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/.+$")], ...
     ] = ()

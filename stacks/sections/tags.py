@@ -18,15 +18,24 @@ TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{1,128}
 TagValue = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$")]
 
 
+NEVER = "never"
+
+
 class TagSettings(Strict):
     """Tags of every AWS resource, added to project, stack and target."""
 
     owner: TagValue | None = None
     """Who answers for the stack."""
-    ttl: Annotated[str, StringConstraints(pattern=r"^[1-9][0-9]*[hd]$")] | None = None
-    """How long the stack is meant to live, for example `72h` or `14d`; for what cleans accounts up."""
+    ttl: Annotated[str, StringConstraints(pattern=r"^([1-9][0-9]*[hd]|never)$")] | None = None
+    """How long the stack is meant to live, for example `72h` or `14d`, or `never` where it has no end. A deployment
+    with GPUs bought on demand or spot demands it."""
     more: Mapping[TagKey, TagValue] = Field(default={}, max_length=40)
     """Any others."""
+
+    @property
+    def end(self) -> str | None:
+        """How long the stack lives; None for one without an end."""
+        return None if self.ttl == NEVER else self.ttl
 
     @staticmethod
     def fixed(*, project: str, stack: str) -> dict[str, str]:

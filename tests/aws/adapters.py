@@ -29,8 +29,12 @@ class Account:
     region: str
     also_offered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     blocks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    reached: bool = True
+    """Whether API servers answer from where the program runs."""
     eks_group: str = ""
     """Security group of the cluster that was there before; moto's EKS makes none."""
+    made: list[str] = field(default_factory=list)
+    """Operations that made something, in order."""
     beside: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     """Things that moto lacks, by kind and id."""
 
@@ -42,6 +46,8 @@ class Account:
         """Call moto, once botocore's model has nothing against the parameters."""
         parameters = {key: value for key, value in parameters.items() if value is not None}
         botocheck.check(service, operation, parameters)
+        if operation.startswith("Create"):
+            self.made.append(operation)
         if service not in self._clients:
             self._clients[service] = boto3.client(service, region_name=self.region)
         return getattr(self._clients[service], xform_name(operation))(**parameters)
@@ -244,13 +250,18 @@ def _permission(rule: dict[str, Any], group: str) -> dict[str, Any]:
 
 def _group_rule(direction: str) -> Callable[[Account, str, dict[str, Any]], Made]:
     def create(account: Account, _: str, given: dict[str, Any]) -> Made:
-        account.groups(given["securityGroupId"], given["referencedSecurityGroupId"])
+        account.groups(
+            given["securityGroupId"], given.get("referencedSecurityGroupId", given["securityGroupId"])
+        )
         permission = {
             "IpProtocol": given["ipProtocol"],
             "FromPort": int(given["fromPort"]),
             "ToPort": int(given["toPort"]),
-            "UserIdGroupPairs": [{"GroupId": given["referencedSecurityGroupId"]}],
         }
+        if "cidrIpv4" in given:
+            permission["IpRanges"] = [{"CidrIp": given["cidrIpv4"]}]
+        else:
+            permission["UserIdGroupPairs"] = [{"GroupId": given["referencedSecurityGroupId"]}]
         made = account.call(
             "ec2", f"AuthorizeSecurityGroup{direction}",
             GroupId=given["securityGroupId"], IpPermissions=[permission],
@@ -657,6 +668,17 @@ def capacity_block(account: Account, arguments: Mapping[str, Any]) -> dict[str, 
     return {"id": arguments["id"], **account.blocks[arguments["id"]]}
 
 
+def caller(account: Account, _: Mapping[str, Any]) -> dict[str, Any]:
+    """The data source getCallerIdentity."""
+    found = account.call("sts", "GetCallerIdentity")
+    return {
+        "id": found["Account"],
+        "accountId": found["Account"],
+        "arn": found["Arn"],
+        "userId": found["UserId"],
+    }
+
+
 def addon_version(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The data source getAddonVersion; moto knows no versions."""
     named = {"addonName": arguments["addonName"], "kubernetesVersion": arguments["kubernetesVersion"]}
@@ -677,6 +699,7 @@ def parameter(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 CALLS: dict[str, Callable[[Account, Mapping[str, Any]], dict[str, Any]]] = {
+    "aws:index/getCallerIdentity:getCallerIdentity": caller,
     "aws:eks/getAddonVersion:getAddonVersion": addon_version,
     "aws:ssm/getParameter:getParameter": parameter,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": offerings,

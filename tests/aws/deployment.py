@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 import pulumi
 from moto import mock_aws
@@ -18,6 +19,8 @@ from stacks.settings import parse
 from tests.aws.adapters import ADAPTERS, CALLS, Account, read_cluster
 
 Key = tuple[str, str]
+CALLER = "198.51.100.7"
+"""Where the program seems to call from."""
 
 
 class MotoMocks(mocks.Mocks):
@@ -115,7 +118,13 @@ def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str =
             pulumi.Output.from_input(value).apply(partial(outputs.__setitem__, name))
 
     try:
-        _finish(lambda: set_mocks(answers, "dynamo-gpt-oss", stack, preview=False, monitor=monitor), program)
+        with (
+            patch("components.api_reach.answers", lambda *_: account.reached),
+            patch("components.api_reach.own_address", lambda: CALLER),
+        ):
+            _finish(
+                lambda: set_mocks(answers, "dynamo-gpt-oss", stack, preview=False, monitor=monitor), program
+            )
     except Exception as refused:
         _deployment(answers, monitor, outputs).destroy()
         # Its traceback goes through every output that waited for it, too deep for pytest to show.

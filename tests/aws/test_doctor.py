@@ -12,6 +12,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from components import api_reach
 from ops import automation, doctor, stack_config
 from ops.checks import reach
 from ops.checks.finding import Verdict
@@ -56,7 +57,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin:/bin")
     monkeypatch.setattr(automation, "available", lambda: True)
     monkeypatch.setattr(automation, "backend", lambda _: "https://app.pulumi.com/ada")
-    monkeypatch.setattr(reach, "own_address", lambda: OWN)
+    monkeypatch.setattr(api_reach, "own_address", lambda: OWN)
     return tmp_path
 
 
