@@ -19,7 +19,7 @@ from ops.progress import Progress
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(bench.app, name="bench")
-_MODULES = {"verify": "ops.verify", "chat": "ops.chat", "doctor": "ops.doctor"}
+_MODULES = {"verify": "ops.verify", "chat": "ops.chat", "doctor": "ops.doctor", "leftovers": "ops.leftovers"}
 """Verbs whose imports the others need not wait for."""
 Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
 Embedded = Annotated[bool, typer.Option("--embedded", help="On the embedded cluster, with simulated GPUs.")]

@@ -106,6 +106,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
 
         doctor.check(stack.file, stack.full_name, report)
         opened = automation.make_stack(PROJECT, stack.full_name, report=report)
+        doctor.check_account(stack.settings, automation.resources(opened))
         report(f"{stack.name}: {automation.up(opened, report)}")
         return automation.outputs(opened)
     kubectl = _start(stack, report, state)
@@ -129,7 +130,11 @@ def down(
     """Take the stack down, in order, and the embedded cluster with its last stack. Raises as `up` does."""
     if not stack.embedded:
         _require_pulumi(stack)
-        automation.down(automation.open_stack(PROJECT, stack.full_name, report=report), report)
+        from ops import doctor  # noqa: PLC0415  as above
+
+        opened = automation.open_stack(PROJECT, stack.full_name, report=report)
+        doctor.check_account(stack.settings, automation.resources(opened))
+        automation.down(opened, report)
         return
     if not cluster.is_running(state):
         if not state.exists():

@@ -1,8 +1,8 @@
 """`doctor`: what would keep a stack from coming up, looked at without changing or paying anything."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -50,6 +50,27 @@ def check(file: StackFile, full_name: str, report: Report) -> None:
         raise DoctorError("\n".join(problems))
 
 
+def check_account(settings: Settings, resources: Iterable[Mapping[str, Any]]) -> None:
+    """Raise DoctorError where the caller's account is not that of a deployed stack. resources: of its state.
+
+    In another account AWS says of everything that it is not there, and Pulumi would forget what goes on costing money.
+    """
+    said = settings.cluster
+    if not isinstance(said, AwsCluster):
+        return
+    line, _ = account.caller(aws_session(said.region, said.aws), said.aws)
+    own = line.text.split()[1] if line.verdict is Verdict.OK else None
+    arns = (str((each.get("outputs") or {}).get("arn", "")).split(":") for each in resources)
+    foreign = {arn[4] for arn in arns if len(arn) > 5 and arn[4].isdigit()} - {own}
+    if line.verdict is Verdict.WRONG:
+        raise DoctorError(f"{line.about}: {line.text}")
+    if own is not None and foreign:
+        raise DoctorError(
+            f"credentials: the stack is in account {', '.join(sorted(foreign))}, and these are of account {own}; use "
+            "those of the stack's account (cluster.aws, AWS_PROFILE)"
+        )
+
+
 def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
     """Every finding, as it comes. full_name: of the stack, as Pulumi is to be asked for it."""
     settings = settings_of(file)
@@ -75,6 +96,8 @@ def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Findin
     if reason is None:
         line, reason = account.region(session, said.region)
         yield line
+    else:
+        yield unknown("region", f"not looked at: {reason}")
     yield from looked(_aws_checks(settings, said, stack, session), reason, account.ERRORS)
 
 

@@ -2,13 +2,20 @@
 
 from typing import Annotated
 
-from pydantic import StringConstraints, model_validator
+from pydantic import BeforeValidator, StringConstraints, model_validator
 
 from targets.strict import Strict
 
 ROLE_SESSION = "dynamo-gpt-oss"
 """Name of our sessions under an assumed role, as CloudTrail shows it."""
-AccountId = Annotated[str, StringConstraints(pattern=r"^\d{12}$")]
+
+
+def _as_text(account: object) -> object:
+    """`pulumi config set --path` makes a number of it, without its leading zeros."""
+    return f"{account:012d}" if isinstance(account, int) and not isinstance(account, bool) else account
+
+
+AccountId = Annotated[str, BeforeValidator(_as_text), StringConstraints(pattern=r"^\d{12}$")]
 RoleArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:role/\S+$")]
 
 

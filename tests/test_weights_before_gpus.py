@@ -73,10 +73,12 @@ def evaluation_of(stack: str) -> Evaluation:
     return evaluate(PROJECT, stack_file(stack))
 
 
-EKS = [
-    *(stack for stack in stacks(PROJECT) if isinstance(settings_of(stack).cluster, AwsCluster)),
-    *SEVERAL_POOLS,
-]
+def buys_gpus(stack: str) -> bool:
+    checked = settings_of(stack)
+    return isinstance(checked.cluster, AwsCluster) and bool(checked.gpu_pool().instance.gpus)
+
+
+EKS = [*filter(buys_gpus, stacks(PROJECT)), *SEVERAL_POOLS]
 POOLS = [(stack, each) for stack in EKS for each in settings_of(stack).gpu_pools()]
 PREPAID = [(stack, each) for stack, each in POOLS if each.said.capacity.kind.prepaid]
 BOUGHT_LATE = [(stack, each) for stack, each in POOLS if (stack, each) not in PREPAID]

@@ -1,11 +1,17 @@
 """Workflows pin what they run, and give nothing away to a fork's pull request."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+
+from ops.stack_file import StackFile
 
 FOLDER = Path(__file__).parents[1] / ".github" / "workflows"
 WORKFLOWS = sorted(path.name for path in FOLDER.iterdir())
@@ -53,3 +59,48 @@ def test_no_event_s_text_is_put_into_a_script(name: str) -> None:
     for job in jobs(name).values():
         for step in job["steps"]:
             assert "${{" not in step.get("run", "")
+
+
+def test_the_smoke_workflow_takes_down_what_it_makes_and_looks_for_what_is_left() -> None:
+    steps = jobs("smoke.yml")["smoke"]["steps"]
+    makes = [step["run"].split() for step in steps if step.get("run", "").startswith("make ")]
+    assert makes == [["make", verb] for verb in ("setup", "doctor", "up", "verify", "down", "leftovers")]
+    always = {step["run"] for step in steps if step.get("if") == "always()"}
+    assert always == {"make down", "make leftovers"}
+    limits = [step["timeout-minutes"] for step in steps if "timeout-minutes" in step]
+    assert sum(limits) <= jobs("smoke.yml")["smoke"]["timeout-minutes"] - 25, (
+        "EKS takes a quarter of an hour to go"
+    )
+
+
+@pytest.mark.parametrize("verb", ["doctor", "up", "verify", "down", "leftovers"])
+def test_the_smoke_workflow_s_commands_are_those_of_the_makefile(verb: str) -> None:
+    stack = jobs("smoke.yml")["smoke"]["env"]["STACK"]
+    project = FOLDER.parents[1]
+    words = ["make", "--dry-run", "--assume-old=setup", verb]
+    said = subprocess.run(
+        words, cwd=project, env={**os.environ, "STACK": stack}, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.splitlines()[-1].split()[1:] == ["-m", "ops", verb, "--stack", stack]
+    asked = subprocess.run(
+        [sys.executable, "-m", "ops", verb, "--help"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "--stack" in asked.stdout, asked.stderr
+
+
+def test_the_smoke_workflow_lets_its_runner_in(tmp_path: Path) -> None:
+    (step,) = [step for step in jobs("smoke.yml")["smoke"]["steps"] if "address in" in step.get("name", "")]
+    for name in ("Pulumi.yaml", "Pulumi.smoke.yaml"):
+        (tmp_path / name).write_text((FOLDER.parents[1] / name).read_text())
+    (tmp_path / "curl").write_text("#!/bin/sh\necho 198.51.100.9\n")
+    (tmp_path / "curl").chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    subprocess.run(
+        ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
+    )
+    cluster = json.loads(StackFile.load(tmp_path, "smoke").config["dynamo-gpt-oss:cluster"])
+    assert cluster["publicAccessFrom"] == ["198.51.100.9/32"]

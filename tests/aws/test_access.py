@@ -79,6 +79,10 @@ def test_a_session_is_of_the_profile_and_the_role(tmp_path: Path, monkeypatch: p
         assert alone.get_credentials().access_key == "a"
 
 
+def test_an_account_that_pulumi_made_a_number_of() -> None:
+    assert AwsAccess.model_validate({"accountId": 12345678901}).account == "012345678901"
+
+
 @pytest.mark.parametrize(
     ("aws", "sentence"),
     [

@@ -18,6 +18,7 @@ from ops.checks import reach
 from ops.checks.finding import Verdict
 from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
+from ops.embedded_stack import settings_of
 from ops.stack_file import StackFile
 from stacks.sections.cluster import ExistingEksCluster
 from targets.hardware import INSTANCE_TYPES
@@ -107,7 +108,7 @@ def test_an_account_that_has_everything(account: Callable[[str], Simulated]) -> 
         "ok           zones: us-east-2a, us-east-2b, us-east-2c",
         "ok           pool: EC2 offers p6-b200.48xlarge in us-east-2b, which is no promise that one is free",
         "ok           quota Running On-Demand P instances: the stack wants 192 vCPUs, others use 0 of 192",
-        "ok           quota Running On-Demand Standard instances: the stack wants 32 vCPUs, others use 0 of 256",
+        "ok           quota Running On-Demand Standard instances: the stack wants 48 vCPUs, others use 0 of 256",
         "ok           quota VPCs per Region: the stack wants 1 VPC, others use 1 of 5",
         "ok           quota EC2-VPC Elastic IPs: the stack wants 1 address, others use 0 of 5",
         "ok           API server: cluster.publicAccessFrom [203.0.113.0/24] lets this machine (203.0.113.7) in",
@@ -189,7 +190,7 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Simulated], Any], str]] = {
     "no standard quota": (
         STACK,
         lambda made: made.quotas.update({"L-1216C47A": 5}),
-        "quota Running On-Demand Standard instances: the stack wants 32 vCPUs, others use 0 of 5; ask for 32 at "
+        "quota Running On-Demand Standard instances: the stack wants 48 vCPUs, others use 0 of 5; ask for 48 at "
         f"{QUOTAS}/ec2/quotas/L-1216C47A?region=us-east-2",
     ),
     "no VPC left": (
@@ -270,6 +271,39 @@ def test_each_wrong_thing_is_one_line_with_its_remedy(case: str, account: Callab
     assert [each for each in examined(config) if each.startswith("wrong")] == [f"wrong        {line}"]
 
 
+@pytest.mark.parametrize(
+    ("arn", "message"),
+    [
+        ("arn:aws:ec2:us-east-2:123456789012:vpc/vpc-1", None),
+        (
+            "arn:aws:ec2:us-east-2:210987654321:vpc/vpc-1",
+            "credentials: the stack is in account 210987654321, and these are of account 123456789012; use those of "
+            "the stack's account (cluster.aws, AWS_PROFILE)",
+        ),
+    ],
+)
+def test_a_stack_in_another_account_is_not_touched(
+    arn: str, message: str | None, account: Callable[[str], Simulated]
+) -> None:
+    account(REGION)
+    policy = {
+        "type": "aws:iam/policy:Policy",
+        "outputs": {"arn": "arn:aws:iam::aws:policy/AmazonEKSClusterPolicy"},
+    }
+    state: list[dict[str, Any]] = [
+        {"type": "aws:ec2/vpc:Vpc", "outputs": {"arn": arn}},
+        policy,
+        {"type": "pulumi:pulumi:Stack"},
+    ]
+    checked = settings_of(stack_file(STACK))
+    if message is None:
+        doctor.check_account(checked, state)
+        return
+    with pytest.raises(doctor.DoctorError) as refused:
+        doctor.check_account(checked, state)
+    assert str(refused.value) == message
+
+
 def test_the_stack_s_own_things_are_not_counted_against_it(account: Callable[[str], Simulated]) -> None:
     made = account(REGION)
     tags = [{"Key": "project", "Value": "dynamo-gpt-oss"}, {"Key": "stack", "Value": "mine"}]
@@ -312,7 +346,7 @@ def test_a_question_that_is_refused_is_said_and_the_others_are_asked(
     assert any(line.startswith("ok           API server") for line in lines)
 
 
-NOT_LOOKED_AT = ["zones", "pool", "vCPU quotas", "network quotas", "API server"]
+NOT_LOOKED_AT = ["region", "zones", "pool", "vCPU quotas", "network quotas", "API server"]
 
 
 def test_without_credentials_it_says_what_it_did_not_look_at(

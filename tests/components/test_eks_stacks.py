@@ -286,7 +286,9 @@ def test_prepaid_nodes_wait_for_nothing_but_the_cluster(name: str) -> None:
     assert not {"model-download", "gpu-operator", "dynamo-platform"} & before(name, gpu_nodes(name).urn)
 
 
-@pytest.mark.parametrize("name", [*eks_stacks(), "existing VPC", "existing EKS"])
+@pytest.mark.parametrize(
+    "name", [*(stack for stack in eks_stacks() if stack != "smoke"), "existing VPC", "existing EKS"]
+)
 def test_graphs_wait_for_nodes_and_weights(name: str) -> None:
     graphs = [r for r in evaluated(name).resources if r.type.endswith(":DynamoGraphDeployment")]
     assert graphs

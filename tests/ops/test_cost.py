@@ -21,6 +21,11 @@ what CPU nodes' disks do a second above gp3's own.
 """
 
 
+def test_the_smoke_stack_costs_about_a_dollar_an_hour() -> None:
+    (total,) = [line for line in cost(PROJECT, "smoke") if line.startswith("in all")]
+    assert float(total.split()[2]) < 1.5
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     (tmp_path / "Pulumi.yaml").write_text((PROJECT / "Pulumi.yaml").read_text())

@@ -1,0 +1,144 @@
+"""`leftovers`: what AWS still has of a stack, by the stack's own tags and by those of its cluster's controllers.
+
+IAM roles are not looked at: the tagging service does not list them, and they cost nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
+
+import typer
+from botocore.exceptions import BotoCoreError, ClientError
+
+from components.aws_session import session as aws_session
+from embedded.paths import PROJECT
+from ops import stack_config
+from ops.embedded_stack import settings_of
+from ops.errors import OpsError
+from stacks.sections.cluster import AwsCluster, NewEksCluster
+
+_OVER = {"terminated", "shutting-down", "deleted", "deleting", "PendingDeletion"}
+"""States of what is over or ends by itself, and costs nothing: AWS lists instances for an hour more, keys for days."""
+_RETAINED = ("elasticfilesystem", "s3")
+"""Services of what `cache.retain` keeps."""
+_OF_CLUSTER = (
+    "kubernetes.io/cluster/{}",
+    "KubernetesCluster",
+    "cluster.k8s.amazonaws.com/name",
+    "elbv2.k8s.aws/cluster",
+)
+"""Tags that controllers of a cluster put on volumes, network interfaces and load balancers, by its name."""
+
+
+class LeftoversError(OpsError):
+    """AWS does not say what is left."""
+
+
+def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
+    """List what AWS still has of a stack that was taken down; ends with 1 if there is something."""
+    file = stack_config.load(PROJECT, stack)
+    settings = settings_of(file)
+    said = settings.cluster
+    if not isinstance(said, AwsCluster):
+        typer.echo(f"{stack} makes nothing on AWS")
+        return
+    name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
+    session = aws_session(said.region, said.aws)
+    try:
+        there = find(session, {"project": file.project, "stack": file.stack}, name)
+    except (BotoCoreError, ClientError) as error:
+        raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
+    kept = [arn for arn in there if settings.cache.retain and arn.split(":")[2] in _RETAINED]
+    left = [arn for arn in there if arn not in kept]
+    for word, arns in (("kept", kept), ("left", left)):
+        for arn in arns:
+            typer.echo(f"{word}  {arn}")
+    typer.echo(f"{len(left)} things of {stack} are left in {said.region}")
+    if left:
+        raise typer.Exit(1)
+
+
+def find(session: Any, tags: Mapping[str, str], cluster: str | None) -> list[str]:
+    """ARNs of what is there. tags: of the stack. cluster: name of one that it made. Raises botocore's errors."""
+    filters = [[{"Key": key, "Values": [value]} for key, value in tags.items()]]
+    if cluster is not None:
+        filters += [[_of_cluster(key, cluster)] for key in _OF_CLUSTER]
+    listed = {arn for each in filters for arn in _listed(session, each)}
+    return sorted(arn for arn in listed if _is_there(session, arn))
+
+
+def _of_cluster(key: str, cluster: str) -> dict[str, Any]:
+    return {"Key": key.format(cluster)} if "{}" in key else {"Key": key, "Values": [cluster]}
+
+
+def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[str]:
+    """What the tagging service lists, which goes on listing for a while what is gone."""
+    pages = (
+        session.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=filters)
+    )
+    for page in pages:
+        yield from (each["ResourceARN"] for each in page["ResourceTagMappingList"])
+
+
+def _is_there(session: Any, arn: str) -> bool:
+    """Asks the service itself, where it can be asked; of the others the tagging service is believed."""
+    service, resource = arn.split(":", 5)[2::3]
+    kind, name = re.split("[/:]", resource, maxsplit=1) if re.search("[/:]", resource) else ("", resource)
+    look = _LOOKS.get((service, kind)) or _LOOKS.get((service, ""))
+    if look is None:
+        return True
+    try:
+        return look(session.client(_CLIENTS.get(service, service)), name, arn)
+    except ClientError as error:
+        code = error.response["Error"]["Code"]
+        if "NotFound" in code or "NoSuch" in code:
+            return False
+        raise
+
+
+def _instance(ec2: Any, name: str, _: str) -> bool:
+    (found,) = ec2.describe_instances(InstanceIds=[name])["Reservations"]
+    return found["Instances"][0]["State"]["Name"] not in _OVER
+
+
+def _nat_gateway(ec2: Any, name: str, _: str) -> bool:
+    (found,) = ec2.describe_nat_gateways(NatGatewayIds=[name])["NatGateways"]
+    return found["State"] not in _OVER
+
+
+def _tagged(ec2: Any, name: str, _: str) -> bool:
+    """EC2 forgets the tags of most things with the thing."""
+    return bool(ec2.describe_tags(Filters=[{"Name": "resource-id", "Values": [name]}])["Tags"])
+
+
+def _key(kms: Any, _: str, arn: str) -> bool:
+    return kms.describe_key(KeyId=arn)["KeyMetadata"]["KeyState"] not in _OVER
+
+
+def _cluster(eks: Any, name: str, _: str) -> bool:
+    """A cluster, or what ends with it: the second part of both ARNs is the cluster's name."""
+    status: str = eks.describe_cluster(name=name.partition("/")[0])["cluster"]["status"]
+    return status != "DELETING"
+
+
+def _file_system(efs: Any, name: str, _: str) -> bool:
+    return bool(efs.describe_file_systems(FileSystemId=name)["FileSystems"])
+
+
+def _log_group(logs: Any, name: str, _: str) -> bool:
+    found = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
+    return any(each["logGroupName"] == name for each in found)
+
+
+_CLIENTS = {"elasticfilesystem": "efs"}
+"""boto3's names of services that ARNs call otherwise."""
+_LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
+    ("ec2", "instance"): _instance,
+    ("ec2", "natgateway"): _nat_gateway,
+    ("ec2", ""): _tagged,
+    ("kms", ""): _key,
+    ("eks", ""): _cluster,
+    ("elasticfilesystem", "file-system"): _file_system,
+    ("logs", "log-group"): _log_group,
+}
+"""By service and kind in the ARN; an empty kind is for all others of the service."""

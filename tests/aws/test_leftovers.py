@@ -1,0 +1,87 @@
+"""`ops leftovers`: what carries the stack's tags, or its cluster's, and is there."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from ops.leftovers import find
+
+REGION, CLUSTER = "us-east-2", "dynamo-mine"
+TAGS = {"project": "dynamo-gpt-oss", "stack": "mine"}
+LIST = [{"Key": key, "Value": value} for key, value in TAGS.items()]
+
+
+@pytest.fixture
+def session() -> Iterator[Any]:
+    with mock_aws():
+        yield boto3.Session(region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
+
+
+def specification(kind: str, tags: list[dict[str, str]]) -> list[dict[str, Any]]:
+    return [{"ResourceType": kind, "Tags": tags}]
+
+
+def volume(session: Any, tags: list[dict[str, str]]) -> str:
+    made = session.client("ec2").create_volume(
+        AvailabilityZone=f"{REGION}a", Size=1, TagSpecifications=specification("volume", tags)
+    )
+    return str(made["VolumeId"])
+
+
+def names(session: Any) -> list[str]:
+    return [arn.rpartition("/")[2] for arn in find(session, TAGS, CLUSTER)]
+
+
+def test_an_account_without_the_stack_has_nothing_of_it(session: Any) -> None:
+    volume(session, [{"Key": "project", "Value": "dynamo-gpt-oss"}, {"Key": "stack", "Value": "other"}])
+    assert find(session, TAGS, CLUSTER) == []
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        LIST,
+        [{"Key": f"kubernetes.io/cluster/{CLUSTER}", "Value": "owned"}],
+        [{"Key": "KubernetesCluster", "Value": CLUSTER}],
+    ],
+    ids=["of the stack", "of the cluster's CSI driver", "of an older one"],
+)
+def test_a_volume_is_left_until_it_is_deleted(session: Any, tags: list[dict[str, str]]) -> None:
+    left = volume(session, tags)
+    assert names(session) == [left]
+    session.client("ec2").delete_volume(VolumeId=left)
+    assert names(session) == []
+
+
+def test_an_instance_that_is_terminated_is_not_left(session: Any) -> None:
+    ec2 = session.client("ec2")
+    image = ec2.describe_images()["Images"][0]["ImageId"]
+    made = ec2.run_instances(
+        ImageId=image, InstanceType="m7i.4xlarge", MinCount=1, MaxCount=1,
+        TagSpecifications=specification("instance", LIST),
+    )["Instances"][0]["InstanceId"]  # fmt: skip
+    assert made in names(session)
+    ec2.terminate_instances(InstanceIds=[made])
+    assert made not in names(session)
+
+
+def test_a_key_that_waits_for_its_deletion_is_not_left(session: Any) -> None:
+    kms = session.client("kms")
+    made = kms.create_key(Tags=[{"TagKey": key, "TagValue": value} for key, value in TAGS.items()])[
+        "KeyMetadata"
+    ]
+    assert names(session) == [made["KeyId"]]
+    kms.schedule_key_deletion(KeyId=made["KeyId"], PendingWindowInDays=7)
+    assert names(session) == []
+
+
+def test_a_file_system_and_a_log_group_are_left(session: Any) -> None:
+    efs, logs = session.client("efs"), session.client("logs")
+    system = efs.create_file_system(CreationToken="t", Tags=LIST)["FileSystemId"]
+    logs.create_log_group(logGroupName="/aws/eks/dynamo-mine/cluster", tags=TAGS)
+    found = find(session, TAGS, CLUSTER)
+    assert [arn.split(":")[2] for arn in found] == ["elasticfilesystem", "logs"]
+    assert found[0].endswith(system)
