@@ -121,6 +121,8 @@ class Operator:
             server[name] = server.get(name, {}) | {"bindAddress": "127.0.0.1", "port": port}
         webhook = {"host": "127.0.0.1", "certDir": f"{self.state}/webhook", "certProvisionMode": "manual"}
         server["webhook"] |= webhook
+        # It is alone here, and would end where a slow machine lets its lease run out.
+        configuration["leaderElection"]["enabled"] = False
         path = self.state / "operator-configuration.yaml"
         path.write_text(yaml.safe_dump(configuration))
         arguments = [
