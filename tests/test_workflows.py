@@ -36,10 +36,39 @@ def test_one_action_has_one_commit() -> None:
     assert len({action for action, _ in pins}) == len(pins)
 
 
+def test_one_cli_is_used_and_it_is_the_sdk_s_release() -> None:
+    text = "".join((FOLDER / name).read_text() for name in WORKFLOWS)
+    pinned = re.search(
+        r"^pulumi==([\d.]+)", (FOLDER.parents[1] / "requirements.txt").read_text(), re.MULTILINE
+    )
+    assert pinned
+    assert set(re.findall(r"pulumi-version: (\S+)", text)) == {pinned[1]}
+    assert text.count("pulumi-version:") == text.count("pulumi/actions@")
+
+
+def test_the_real_engine_must_be_there_where_the_tests_run() -> None:
+    [job] = jobs("test.yml").values()
+    assert any(step.get("uses", "").startswith("pulumi/actions@") for step in job["steps"])
+    [tests] = [step for step in job["steps"] if step.get("run") == "make test"]
+    assert tests["env"] == {"REQUIRE_PULUMI": "true"}
+
+
+def test_what_changes_paid_resources_waits_for_approval_after_a_preview() -> None:
+    up = jobs("deploy.yml")["up"]
+    assert (up["needs"], up["environment"]) == ("preview", "deploy")
+
+
+@pytest.mark.parametrize("name", WORKFLOWS)
+def test_every_variable_and_secret_is_explained(name: str) -> None:
+    page = (FOLDER.parents[1] / "docs" / "operations.md").read_text()
+    said = set(re.findall(r"(?:vars|secrets)\.(\w+)", (FOLDER / name).read_text()))
+    assert {each for each in said if f"`{each}`" not in page} == set()
+
+
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_every_job_ends_and_keeps_no_credentials(name: str) -> None:
     for job in jobs(name).values():
-        assert job["timeout-minutes"] <= 60
+        assert job["timeout-minutes"] <= 240
         for step in job["steps"]:
             if step.get("uses", "").startswith("actions/checkout@"):
                 assert step["with"]["persist-credentials"] is False
