@@ -4,6 +4,10 @@ import json
 
 from targets.aws_access import AwsAccess
 
+HOW_TO_GET_AWS_CLI = (
+    "install it (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html)"
+)
+
 
 def kubeconfig(name: str, region: str, endpoint: str, certificate_authority: str, access: AwsAccess) -> str:
     """JSON kubeconfig whose user is whoever `aws eks get-token` finds. certificate_authority: base64 PEM."""

@@ -1,6 +1,7 @@
 """`doctor`: what would keep a stack from coming up, looked at without changing or paying anything."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
 
@@ -89,6 +90,12 @@ def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
 
 
 def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Finding]:
+    from stacks import before_up  # noqa: PLC0415  no other stack loads pulumi_aws
+
+    missing = list(before_up.problems(settings, datetime.now(UTC).date()))
+    yield from (wrong("stack file", problem) for problem in missing)
+    if not missing:
+        yield ok("stack file", "says all that a deployment asks for")
     yield from machine.aws_cli()
     session = aws_session(said.region, said.aws)
     line, reason = account.caller(session, said.aws)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
+from shutil import which
 
 import pulumi
 import pulumi_aws as aws
 
 from components import api_reach
+from components.kubeconfig import HOW_TO_GET_AWS_CLI
 from stacks.sections.cluster import AUTO, NewEksCluster
 from stacks.settings import PROJECT, Settings
 from targets.capacity import CapacityKind
@@ -22,12 +24,13 @@ def public_ranges(settings: Settings, provider: aws.Provider) -> tuple[str, ...]
     said = cluster.public_access_from if isinstance(cluster, NewEksCluster) else ()
     if aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider)).account_id is None:
         return said  # nobody was asked: this is a synth
-    if problems := list(_problems(settings, datetime.now(UTC).date())):
-        raise pulumi.RunError("\n".join(f"{PROJECT}:{problem}" for problem in problems))
+    if found := [*problems(settings, datetime.now(UTC).date()), *_tools(settings)]:
+        raise pulumi.RunError("\n".join(f"{PROJECT}:{problem}" for problem in found))
     return tuple(dict.fromkeys(_own_range() if each == AUTO else each for each in said))
 
 
-def _problems(settings: Settings, today: date) -> Iterator[str]:
+def problems(settings: Settings, today: date) -> Iterator[str]:
+    """A sentence for everything that the stack does not say and a deployment needs. It begins with the key."""
     cluster = settings.cluster
     if isinstance(cluster, NewEksCluster):
         if not cluster.public_access_from and not cluster.private_access_from:
@@ -40,6 +43,14 @@ def _problems(settings: Settings, today: date) -> Iterator[str]:
             )
     if settings.tags.ttl is None:
         yield from _endless(settings)
+
+
+def _tools(settings: Settings) -> Iterator[str]:
+    if which("aws") is None:
+        yield (
+            f"cluster.kind: {settings.cluster.kind} clusters are reached with tokens from the AWS CLI, and no `aws` is "
+            f"on PATH; {HOW_TO_GET_AWS_CLI}"
+        )
 
 
 def _nobody_gets_in() -> str:

@@ -121,15 +121,7 @@ def test_the_smoke_workflow_s_commands_are_those_of_the_makefile(verb: str) -> N
     assert "--stack" in asked.stdout, asked.stderr
 
 
-def test_the_smoke_workflow_lets_its_runner_in(tmp_path: Path) -> None:
-    (step,) = [step for step in jobs("smoke.yml")["smoke"]["steps"] if "address in" in step.get("name", "")]
-    for name in ("Pulumi.yaml", "Pulumi.smoke.yaml"):
-        (tmp_path / name).write_text((FOLDER.parents[1] / name).read_text())
-    (tmp_path / "curl").write_text("#!/bin/sh\necho 198.51.100.9\n")
-    (tmp_path / "curl").chmod(0o755)
-    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-e", "-c", step["run"]], cwd=tmp_path, env={**os.environ, "PATH": path}, check=True
-    )
-    cluster = json.loads(StackFile.load(tmp_path, "smoke").config["dynamo-gpt-oss:cluster"])
-    assert cluster["publicAccessFrom"] == ["198.51.100.9/32"]
+def test_the_smoke_stack_lets_whichever_runner_deploys_it_in() -> None:
+    project = FOLDER.parents[1]
+    cluster = json.loads(StackFile.load(project, "smoke").config["dynamo-gpt-oss:cluster"])
+    assert cluster["publicAccessFrom"] == ["auto"]

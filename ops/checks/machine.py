@@ -11,6 +11,7 @@ import yaml
 from botocore.exceptions import ClientError
 
 from components.aws_session import session
+from components.kubeconfig import HOW_TO_GET_AWS_CLI
 from ops import automation
 from ops.checks.finding import Finding, ok, unknown, wrong
 from stacks.cost import hourly
@@ -20,9 +21,6 @@ from targets.aws_access import AwsAccess
 
 _OWN_BACKENDS = ("file://", "s3://", "gs://", "azblob://")
 """Backends that encrypt secrets here, and not on a server."""
-_AWS_CLI = (
-    "install the AWS CLI (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html)"
-)
 
 
 def pulumi_cli(project: Path, stack: str) -> Iterator[Finding]:
@@ -51,12 +49,15 @@ def aws_cli() -> Iterator[Finding]:
     about = "aws executable"
     found = shutil.which("aws")
     if found is None:
-        yield wrong(about, f"not on PATH, and the cluster's kubeconfig gets its tokens from it; {_AWS_CLI}")
+        yield wrong(
+            about,
+            f"not on PATH, and the cluster's kubeconfig gets its tokens from the AWS CLI; {HOW_TO_GET_AWS_CLI}",
+        )
         return
     try:
         ran = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:
-        yield wrong(about, f"{found} does not run ({error}); {_AWS_CLI}")
+        yield wrong(about, f"{found} does not run ({error}); {HOW_TO_GET_AWS_CLI}")
         return
     yield ok(about, (ran.stdout or ran.stderr).split()[0])
 

@@ -18,13 +18,6 @@ _TIMEOUT_SECONDS = 10.0
 
 def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
     """Whether the control plane, once it is there, will let this machine in. address: this machine's."""
-    if not said.public_access_from and not said.private_access_from:
-        yield wrong(
-            _ABOUT,
-            f"nobody would reach it: set cluster.publicAccessFrom, to [{AUTO}] for the address that `up` runs from, or "
-            "cluster.privateAccessFrom",
-        )
-        return
     if not said.public_access_from:
         yield unknown(
             _ABOUT, "it answers inside the VPC alone, and whether this machine will be there nobody can tell"

@@ -31,6 +31,8 @@ class Account:
     blocks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     reached: bool = True
     """Whether API servers answer from where the program runs."""
+    aws_cli: bool = True
+    """Whether the AWS CLI is there."""
     eks_group: str = ""
     """Security group of the cluster that was there before; moto's EKS makes none."""
     made: list[str] = field(default_factory=list)

@@ -36,6 +36,14 @@ def refusal(account: Account, config: dict[str, Any]) -> str:
     return str(refused.value)
 
 
+def test_nothing_is_made_without_the_aws_cli(account: Account) -> None:
+    account.aws_cli = False
+    assert refusal(account, STACK) == (
+        "dynamo-gpt-oss:cluster.kind: eks clusters are reached with tokens from the AWS CLI, and no `aws` is on PATH; "
+        "install it (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html)"
+    )
+
+
 @pytest.mark.parametrize(("config", "sentence"), [
     (
         cluster(publicAccessFrom=None),

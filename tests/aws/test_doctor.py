@@ -28,7 +28,12 @@ REGION = "us-east-2"
 BLOCK = "cr-0123456789abcdef0"
 OWN = "203.0.113.7"
 CLUSTER = {"kind": "eks", "region": REGION, "publicAccessFrom": ["203.0.113.0/24"]}
-STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": CLUSTER, "cache": {"kind": "efs"}}
+STACK: dict[str, Any] = {
+    "target": "trtllm-disagg-b200",
+    "cluster": CLUSTER,
+    "cache": {"kind": "efs"},
+    "tags": {"ttl": "24h"},
+}
 ON_BLOCK = STACK | {
     "pool": {
         "zones": ["us-east-2b"],
@@ -102,6 +107,7 @@ def test_an_account_that_has_everything(account: Callable[[str], Simulated]) -> 
     lines = examined(STACK)
     assert lines[:-2] == [
         "ok           Pulumi: logged in to https://app.pulumi.com/ada",
+        "ok           stack file: says all that a deployment asks for",
         "ok           aws executable: aws-cli/2.31.0",
         "ok           credentials: account 123456789012 as arn:aws:sts::123456789012:user/moto",
         "ok           region: us-east-2",
@@ -146,6 +152,19 @@ def zoned(made: Simulated) -> None:
 
 QUOTAS = "https://console.aws.amazon.com/servicequotas/home/services"
 WRONG: dict[str, tuple[dict[str, Any], Callable[[Simulated], Any], str]] = {
+    "no end": (
+        STACK | {"tags": {}},
+        lambda _: None,
+        "stack file: tags.ttl: missing, and 1 × p6-b200.48xlarge (pool) would be paid for until somebody ends them; "
+        "say how long the stack may live, for example 24h, or never",
+    ),
+    "nobody gets in": (
+        STACK | {"cluster": CLUSTER | {"publicAccessFrom": []}},
+        lambda _: None,
+        "stack file: cluster.publicAccessFrom: missing, so nobody would reach the cluster to put anything onto it. "
+        "Name the ranges that may (this machine calls from 203.0.113.7: [203.0.113.7/32], or [auto] for the address of "
+        "whoever deploys), or for a private one set cluster.privateAccessFrom to ranges that are connected to its VPC",
+    ),
     "foreign account": (
         STACK | {"cluster": CLUSTER | {"aws": {"accountId": "210987654321"}}},
         lambda _: None,
