@@ -1,4 +1,4 @@
-"""The way to a new cluster's API server: who is let in, and the wait until it answers."""
+"""The way to a cluster's API server: its kubeconfig, who is let in, and the wait until it answers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,6 +7,8 @@ import pulumi
 import pulumi_aws as aws
 
 from components.api_reach import wait_for_api
+from components.kubeconfig import kubeconfig as kubeconfig_text
+from targets.aws_access import AwsAccess
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 300, 1800
 """How long the API server may take to answer: until its name is known, or until somebody has connected the VPC."""
@@ -54,3 +56,17 @@ def once_it_answers(
     return pulumi.Output.all(
         kubeconfig, cluster.endpoint, cluster.certificate_authority, *(rule.id for rule in after)
     ).apply(answered)
+
+
+def kubeconfig_of(cluster: aws.eks.Cluster, region: str, access: AwsAccess) -> pulumi.Output[str]:
+    """The kubeconfig of a cluster that is made or read."""
+    return pulumi.Output.all(cluster.name, cluster.endpoint, cluster.certificate_authority).apply(
+        lambda known: kubeconfig_text(known[0], region, known[1], known[2]["data"], access)
+    )
+
+
+def security_group_of(cluster: aws.eks.Cluster) -> pulumi.Output[str]:
+    """The group that EKS makes for a cluster; known once the cluster is, unlike the rest of its vpc_config."""
+    return pulumi.Output.all(cluster.id, cluster.vpc_config.cluster_security_group_id).apply(
+        lambda known: str(known[1])
+    )

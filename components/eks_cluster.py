@@ -9,7 +9,6 @@ import pulumi_kubernetes as kubernetes
 
 from components import api_access, cluster_access, iam, launch_template
 from components.eks_addons import Addons
-from components.kubeconfig import kubeconfig
 from components.node_release import Versions, node_release
 from graphs.names import MANAGED_BY
 from targets.aws_access import AwsAccess
@@ -24,6 +23,7 @@ _ADMIN = "arn:{}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 class EksClusterArgs:
     """subnets: private subnet ids by zone, of the control plane and CPU nodes. admins: IAM ARNs besides the deployer.
 
+    name: what names begin with. whole_name: the cluster's, if it is to be that and no other.
     public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
     private_access_from: those that reach it inside the VPC, besides its nodes.
     cpu_instance: type of the CPU nodes. file_system: driver to install for the model cache, "efs", "fsx" or None.
@@ -33,6 +33,7 @@ class EksClusterArgs:
     """
 
     name: str
+    whole_name: str | None
     region: str
     versions: Versions
     subnets: Mapping[str, pulumi.Input[str]]
@@ -85,12 +86,12 @@ class EksCluster(pulumi.ComponentResource):
         nodes = self._cpu_nodes(cluster, network)
         storage, self.efs_client_role = addons.on_nodes(nodes, args.file_system)
         self.name, self.arn = cluster.name, cluster.arn
-        self.security_group_id = security_group_of(cluster)
+        self.security_group_id = api_access.security_group_of(cluster)
         rules = api_access.private_access(
             args.name, self.security_group_id, args.private_access_from, self._child
         )
         self.kubeconfig = api_access.once_it_answers(
-            kubeconfig_of(cluster, args.region, args.access),
+            api_access.kubeconfig_of(cluster, args.region, args.access),
             cluster,
             public=args.public_access_from,
             private=args.private_access_from,
@@ -119,16 +120,18 @@ class EksCluster(pulumi.ComponentResource):
             deletion_window_in_days=7,
             opts=self._child,
         )
+        # Another's log group, or an earlier life's that EKS makes again after it was deleted, has no such name.
+        name = args.whole_name or role.name.apply(lambda of_role: f"{args.name}-{of_role.rpartition('-')[2]}")
         # EKS would make the group itself, never to expire and never to be deleted.
         logs = aws.cloudwatch.LogGroup(
             f"{args.name}-control-plane",
-            name=f"/aws/eks/{args.name}/cluster",
+            name=pulumi.Output.format("/aws/eks/{0}/cluster", name),
             retention_in_days=args.log_retention_days,
-            opts=self._child,
+            opts=pulumi.ResourceOptions(parent=self, ignore_changes=self._kept()),
         )
         return aws.eks.Cluster(
             args.name,
-            name=args.name,
+            name=name,
             version=args.versions.kubernetes,
             role_arn=role.arn,
             access_config={
@@ -154,9 +157,14 @@ class EksCluster(pulumi.ComponentResource):
                 # AWS would refuse only once everything on the cluster is gone; Pulumi refuses before it begins.
                 parent=self,
                 protect=args.protected,
+                ignore_changes=self._kept(),
                 depends_on=[*attached, logs],
             ),
         )
+
+    def _kept(self) -> list[str]:
+        """A name that was chosen once stays; so does that of a cluster from before names were chosen."""
+        return [] if self._args.whole_name else ["name"]
 
     def _admins(self, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
         made: list[pulumi.Resource] = []
@@ -231,17 +239,3 @@ class EksCluster(pulumi.ComponentResource):
             volume_binding_mode="WaitForFirstConsumer",
             opts=pulumi.ResourceOptions(parent=self, provider=self.provider, depends_on=there),
         )
-
-
-def kubeconfig_of(cluster: aws.eks.Cluster, region: str, access: AwsAccess) -> pulumi.Output[str]:
-    """The kubeconfig of a cluster that is made or read."""
-    return pulumi.Output.all(cluster.name, cluster.endpoint, cluster.certificate_authority).apply(
-        lambda known: kubeconfig(known[0], region, known[1], known[2]["data"], access)
-    )
-
-
-def security_group_of(cluster: aws.eks.Cluster) -> pulumi.Output[str]:
-    """The group that EKS makes for a cluster; known once the cluster is, unlike the rest of its vpc_config."""
-    return pulumi.Output.all(cluster.id, cluster.vpc_config.cluster_security_group_id).apply(
-        lambda known: str(known[1])
-    )

@@ -7,7 +7,7 @@ import pulumi_aws as aws
 import pulumi_kubernetes as kubernetes
 
 from components import cluster_access
-from components.eks_cluster import kubeconfig_of, security_group_of
+from components.api_access import kubeconfig_of, security_group_of
 from targets.aws_access import AwsAccess
 
 

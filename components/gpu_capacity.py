@@ -26,6 +26,19 @@ def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = 
         )
 
 
+def by_real_zone(
+    args: "GpuNodePoolArgs", zones: Mapping[str, str], subnets: Mapping[str, str]
+) -> dict[str, str]:
+    """Subnet id by the zone that it really is in. Raises RunError for a zone that was named and is another."""
+    for zone, real in zones.items():
+        if args.named_zones and real != zone:
+            raise pulumi.RunError(
+                f"dynamo-gpt-oss:{args.key}.zones: {zone} is not among the zones that this account has and EKS takes, "
+                f"so its subnet is in {real}; name others, or name the cluster's with cluster.zones"
+            )
+    return {zones[zone]: subnet for zone, subnet in subnets.items()}
+
+
 def where_offered(
     args: "GpuNodePoolArgs", offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
 ) -> list[str]:

@@ -7,7 +7,13 @@ import pulumi
 import pulumi_aws as aws
 
 from components import iam, launch_template
-from components.gpu_capacity import in_block, refuse_upgrade_of_running_nodes, where_offered, window
+from components.gpu_capacity import (
+    by_real_zone,
+    in_block,
+    refuse_upgrade_of_running_nodes,
+    where_offered,
+    window,
+)
 from components.node_release import Versions, node_release
 from graphs.placement import GPU_PRESENT_LABEL, GPU_PRODUCT_LABEL, gpu_toleration
 from targets.capacity import CapacityKind, CapacityKnobs, partition_of, region_of
@@ -21,7 +27,8 @@ class GpuNodePoolArgs:
     cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances,
     such as never change. labels: of the nodes, besides what says that they have GPUs. key: where the pool stands in the
     stack's config. versions: of the nodes, where the stack made the cluster; else EKS's own choice. ssm: whether
-    Session Manager reaches the nodes. root_volume_type: EBS type of their root.
+    Session Manager reaches the nodes. root_volume_type: EBS type of their root. real_zones: where subnets really are,
+    of zones that AWS chose. named_zones: whether the user named the zones; else the pool is in one, and stays there.
     """
 
     cluster_name: pulumi.Input[str]
@@ -35,6 +42,8 @@ class GpuNodePoolArgs:
     tags: Mapping[str, str]
     labels: Mapping[str, str] = field(default_factory=dict)
     key: str = "pool"
+    real_zones: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    named_zones: bool = True
     versions: Versions | None = None
     ssm: bool = False
     root_volume_type: str = "gp3"
@@ -151,11 +160,16 @@ class GpuNodePool(pulumi.ComponentResource):
                 parent=self,
                 depends_on=attached,
                 hooks=self._upgrade_guard(),
-                ignore_changes=None
-                if self._upgrades_now()
-                else ["launch_template", "version", "release_version"],
+                ignore_changes=self._kept(),
             ),
         )
+
+    def _kept(self) -> list[str]:
+        """What of the group stays as it is, whatever the program says now."""
+        return [
+            *([] if self._upgrades_now() else ["launch_template", "version", "release_version"]),
+            *([] if self._args.named_zones else ["subnet_ids"]),
+        ]
 
     def _upgrades_now(self) -> bool:
         """A block has no spare instances to upgrade onto, so EKS upgrades its nodes only at size 0.
@@ -178,18 +192,23 @@ class GpuNodePool(pulumi.ComponentResource):
         self, block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None
     ) -> pulumi.Output[list[str]]:
         """The subnets, once EC2 has confirmed what was asked for."""
-        args, subnets = self._args, pulumi.Output.from_input(dict(self._args.subnets))
+        args = self._args
+        subnets = pulumi.Output.all(
+            zones={zone: args.real_zones.get(zone, zone) for zone in args.subnets}, subnets=dict(args.subnets)
+        ).apply(lambda known: by_real_zone(args, **known))
         if block is not None:
             return pulumi.Output.all(block=block, subnets=subnets).apply(
                 lambda known: in_block(args, **known)
             )
         if args.capacity.kind.prepaid:
-            return pulumi.Output.all(*args.subnets.values())
+            return subnets.apply(lambda known: list(known.values()))
         offered = aws.ec2.get_instance_type_offerings_output(
             filters=[{"name": "instance-type", "values": [args.instance.name]}],
             location_type="availability-zone",
             opts=pulumi.InvokeOutputOptions(parent=self),
         )
-        return pulumi.Output.all(offered=offered, subnets=subnets).apply(
+        found = pulumi.Output.all(offered=offered, subnets=subnets).apply(
             lambda known: where_offered(args, **known)
         )
+        # One zone is enough: cache, volumes and the way out are read across zones from any other.
+        return found if args.named_zones else found.apply(lambda known: known[:1])

@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
@@ -16,12 +16,14 @@ _PRIVATE_BITS, _PUBLIC_BITS = 4, 8
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
     """cidr: the VPC's range, /16 to /18. zones: Availability Zones, and Local Zones that nodes go to, in stable order:
-    a subnet's range follows from its place. region: of all of them.
+    a subnet's range follows from its place. region: of all of them. chosen: for zones that nobody named, which they
+    are; once a subnet is there, it stays where it is.
     """
 
     cidr: str
     zones: tuple[str, ...]
     region: str
+    chosen: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
 
 
 class Network(pulumi.ComponentResource):
@@ -36,10 +38,13 @@ class Network(pulumi.ComponentResource):
     """The way out. What runs in the subnets needs it until it is gone, so it must depend on these."""
     private_subnets: Mapping[str, pulumi.Output[str]]
     """Subnet id by zone."""
+    zones: Mapping[str, pulumi.Output[str]]
+    """By zone where its subnet really is."""
 
     def __init__(self, name: str, args: NetworkArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Network", name, None, opts)
         self._name, self._args = name, args
+        self._groups: dict[str, aws.ec2.AvailabilityZoneGroup] = {}
         self._child = pulumi.ResourceOptions(parent=self)
         self._vpc = aws.ec2.Vpc(
             name,
@@ -55,6 +60,7 @@ class Network(pulumi.ComponentResource):
         self.ready = self._way_out(private, public)
         self.vpc_id = self._vpc.id
         self.private_subnets = {zone: subnet.id for zone, subnet in private.items()}
+        self.zones = {zone: subnet.availability_zone for zone, subnet in private.items()}
         self.register_outputs({"vpcId": self.vpc_id, "privateSubnets": dict(self.private_subnets)})
 
     def _private(self) -> dict[str, aws.ec2.Subnet]:
@@ -77,12 +83,31 @@ class Network(pulumi.ComponentResource):
         return aws.ec2.Subnet(
             name,
             vpc_id=self._vpc.id,
-            availability_zone=zone,
+            availability_zone=self._args.chosen.get(zone, zone),
             cidr_block=cidr,
             map_public_ip_on_launch=False,
             tags={"Name": name, **tags},
-            opts=self._child,
+            opts=pulumi.ResourceOptions(
+                parent=self,
+                depends_on=self._opted_in(zone),
+                # A later answer of AWS's must not move what stands there.
+                ignore_changes=["availability_zone"] if zone in self._args.chosen else None,
+            ),
         )
+
+    def _opted_in(self, zone: str) -> list[pulumi.Resource]:
+        """A Local Zone's group is closed to an account until it opts in, which costs nothing and only AWS can undo."""
+        if not is_local_zone(zone):
+            return []
+        group = zone[:-1]
+        if group not in self._groups:
+            self._groups[group] = aws.ec2.AvailabilityZoneGroup(
+                f"{self._name}-{group}",
+                group_name=group,
+                opt_in_status="opted-in",
+                opts=pulumi.ResourceOptions(parent=self, retain_on_delete=True),
+            )
+        return [self._groups[group]]
 
     def _way_out(
         self, private: dict[str, aws.ec2.Subnet], public: dict[str, aws.ec2.Subnet]

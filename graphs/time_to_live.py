@@ -41,10 +41,10 @@ done
 class NodeGroups:
     """The stack's GPU node groups on EKS, found by their tag `stack`, since they get their names when they are made.
 
-    The ServiceAccount needs a role that may list, describe and update them.
+    The ServiceAccount needs a role that may list, describe and update them. cluster: its name, or what stands for it.
     """
 
-    cluster: str
+    cluster: Any
     region: str
     stack: str
 

@@ -213,8 +213,9 @@ def _time_to_live(
         from components.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
 
         stack = pulumi.get_stack()
-        name = settings.cluster.name or f"dynamo-{stack}"
-        groups = NodeGroups(cluster=name, region=settings.cluster.region, stack=stack)
+        groups = NodeGroups(
+            cluster=settings.cluster.name or eks.cluster.name, region=settings.cluster.region, stack=stack
+        )
         role = ShrinkRoleArgs(
             cluster_name=eks.cluster.name,
             cluster_arn=eks.cluster.arn,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pulumi
 import pulumi_aws as aws
@@ -13,6 +14,7 @@ from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
 from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
 from components.network import Network, NetworkArgs, zones_with
 from components.node_release import Versions
+from components.zones import zones_of_account
 from graphs.placement import pool_labels
 from stacks.before_up import public_ranges
 from stacks.cost import cpu_instance
@@ -28,14 +30,15 @@ from targets.knobs import MAIN_POOL
 class Eks:
     """An EKS cluster and what else of AWS the stack's other parts need. subnets: private subnet ids by zone.
 
-    tags: those that never change, for launched instances. ssm: whether Session Manager reaches nodes. versions: of the
-    nodes, None on a cluster that is there.
+    zones: where each of them really is, if AWS chose it. tags: those that never change, for launched instances. ssm:
+    whether Session Manager reaches nodes. versions: of the nodes, None on a cluster that is there.
     """
 
     cluster: EksCluster | ExistingEksCluster
     provider: aws.Provider
     vpc_id: pulumi.Input[str]
     subnets: Mapping[str, pulumi.Input[str]]
+    zones: Mapping[str, pulumi.Input[str]]
     tags: Mapping[str, str]
     ssm: bool
     versions: Versions | None = None
@@ -81,6 +84,7 @@ def _existing(
         provider=provider,
         vpc_id=cluster.vpc_id,
         subnets=dict(said.subnets),
+        zones={},
         tags=tags,
         ssm=said.ssm,
     )
@@ -93,12 +97,14 @@ def _new(
     provider: aws.Provider,
     tags: Mapping[str, str],
 ) -> Eks:
-    vpc_id, subnets, way_out = _network(settings, said, name, provider)
+    network = _network(settings, said, name, provider)
+    subnets = network.subnets
     versions = Versions(kubernetes=said.version, updated=said.updated or "")
     cluster = EksCluster(
         "cluster",
         EksClusterArgs(
             name=name,
+            whole_name=said.name,
             region=said.region,
             versions=versions,
             # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
@@ -118,33 +124,40 @@ def _new(
             tags=tags,
             access=said.aws,
         ),
-        pulumi.ResourceOptions(providers=[provider], depends_on=way_out),
+        pulumi.ResourceOptions(providers=[provider], depends_on=network.way_out),
     )
     return Eks(
         cluster=cluster,
         provider=provider,
-        vpc_id=vpc_id,
+        vpc_id=network.vpc_id,
         subnets=subnets,
+        zones=network.zones,
         tags=tags,
         ssm=said.ssm,
         versions=versions,
     )
 
 
-def _network(
-    settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider
-) -> tuple[pulumi.Input[str], Mapping[str, pulumi.Input[str]], list[pulumi.Resource]]:
-    """The VPC, its private subnets by zone, and what the cluster must not outlive."""
+class _Network(NamedTuple):
+    """vpc_id, subnets, zones: as in Eks. way_out: what the cluster must not outlive."""
+
+    vpc_id: pulumi.Input[str]
+    subnets: Mapping[str, pulumi.Input[str]]
+    zones: Mapping[str, pulumi.Input[str]]
+    way_out: list[pulumi.Resource]
+
+
+def _network(settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider) -> _Network:
     if said.vpc is not None:
-        return said.vpc.vpc_id, dict(said.vpc.private_subnets), []
-    network = Network(
+        return _Network(said.vpc.vpc_id, dict(said.vpc.private_subnets), {}, [])
+    zones = zones_with(said.zone_names, settings.pool_zones())
+    chosen = {} if said.zones else zones_of_account(said.zone_names, provider)
+    made = Network(
         name,
-        NetworkArgs(
-            cidr=said.cidr, zones=zones_with(said.zone_names, settings.pool_zones()), region=said.region
-        ),
+        NetworkArgs(cidr=said.cidr, zones=zones, region=said.region, chosen=chosen),
         pulumi.ResourceOptions(providers=[provider]),
     )
-    return network.vpc_id, dict(network.private_subnets), network.ready
+    return _Network(made.vpc_id, dict(made.private_subnets), dict(made.zones), made.ready)
 
 
 def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
@@ -186,6 +199,8 @@ def _gpu_pool(said: StackPool, on: Eks, before_paying: Sequence[pulumi.Resource]
             vpc_id=on.vpc_id,
             cluster_security_group_id=on.cluster.security_group_id,
             subnets={zone: on.subnets[zone] for zone in said.zones},
+            real_zones={zone: on.zones[zone] for zone in said.zones if zone in on.zones},
+            named_zones=bool(said.said.zones),
             instance=pool.instance,
             nodes=pool.nodes,
             running=pool.runs,

@@ -5,7 +5,7 @@ DescribeInstanceTypeOfferings, and the issues named beside the checks.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -95,6 +95,15 @@ def partition_of(region: str) -> str:
 def is_local_zone(zone: str) -> bool:
     """Whether it is a Local Zone, which takes nodes but neither EKS's own interfaces nor file system mount targets."""
     return len(zone) > len(region_of(zone)) + 1
+
+
+def placed_zones(wanted: Sequence[str], offered: Iterable[str]) -> dict[str, str]:
+    """Those that are offered for themselves, and for each of the others the next spare one, as far as there are any."""
+    there = sorted(offered)
+    placed = {zone: zone for zone in wanted if zone in there}
+    spare = (zone for zone in there if zone not in placed)
+    placed |= dict(zip((zone for zone in wanted if zone not in placed), spare, strict=False))
+    return placed
 
 
 def check_pool(request: PoolRequest) -> None:

@@ -14,6 +14,8 @@ from targets.strict import Strict
 
 EksName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 SubnetId = Annotated[str, StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$")]
+_TWO_ZONES = {"us-west-1"}
+"""Regions that give two zones to an account."""
 _OLDEST = (1, 33)
 """Oldest Kubernetes whose GPU AMI has the kernel and driver that the images' CUDA 13 needs."""
 
@@ -99,7 +101,9 @@ class NewEksCluster(_Aws):
 
     kind: Literal["eks"]
     name: Annotated[EksName, StringConstraints(max_length=37)] | None = None
-    """Name of the cluster; `dynamo-<stack>` where nothing is said. Names of IAM roles begin with it, which have 64."""
+    """Name of the cluster; `dynamo-<stack>` and seven characters that nobody had before where nothing is said. A name
+    that is said is used again in the stack's next life, which then finds the log group that EKS wrote to last: delete
+    that first. Names of IAM roles begin with it, which have 64."""
     version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = (
         versions.KUBERNETES
     )
@@ -112,7 +116,8 @@ class NewEksCluster(_Aws):
     deletion_protection: bool = False
     """Whether `destroy` is refused, by Pulumi and by AWS, until this is off."""
     zones: tuple[Zone, ...] = ()
-    """Availability Zones of control plane and CPU nodes, two or more; the region's a, b and c where nothing is said."""
+    """Availability Zones of control plane and CPU nodes, two or more. Where nothing is said, a deployment takes a, b
+    and c, and others for those that the account lacks or EKS refuses; it keeps what it took."""
     cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
     """Address range of the VPC that the stack makes."""
     vpc: ExistingVpc | None = None
@@ -137,7 +142,8 @@ class NewEksCluster(_Aws):
         """The control plane's zones."""
         if self.vpc is not None:
             return tuple(sorted(zone for zone in self.vpc.private_subnets if not is_local_zone(zone)))
-        return self.zones or tuple(f"{self.region}{letter}" for letter in "abc")
+        letters = "ab" if self.region in _TWO_ZONES else "abc"
+        return self.zones or tuple(f"{self.region}{letter}" for letter in letters)
 
     @property
     def cpu_size(self) -> int:

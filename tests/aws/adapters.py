@@ -35,6 +35,8 @@ class Account:
     """Whether the AWS CLI is there."""
     eks_group: str = ""
     """Security group of the cluster that was there before; moto's EKS makes none."""
+    lacks: tuple[str, ...] = ()
+    """Zones of the region that this account has not."""
     made: list[str] = field(default_factory=list)
     """Operations that made something, in order."""
     beside: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
@@ -62,6 +64,10 @@ class Account:
     def drop(self, kind: str, key: str) -> None:
         """Let go of it."""
         del self.beside[kind, key]
+
+    def number(self) -> int:
+        """One that was not there before."""
+        return next(self._numbers)
 
     def new_id(self, prefix: str) -> str:
         """An id for what moto does not number."""
@@ -313,6 +319,16 @@ def _launch_template(account: Account, name: str, given: dict[str, Any]) -> Made
     return template["LaunchTemplateId"], {"latestVersion": template["LatestVersionNumber"], "data": data}
 
 
+def _zone_group(account: Account, _: str, given: dict[str, Any]) -> Made:
+    botocheck.check(
+        "ec2",
+        "ModifyAvailabilityZoneGroup",
+        {"GroupName": given["groupName"], "OptInStatus": given["optInStatus"]},
+    )
+    account.keep("zone-group", given["groupName"])
+    return given["groupName"], {}
+
+
 def _placement_group(account: Account, name: str, given: dict[str, Any]) -> Made:
     botocheck.check("ec2", "CreatePlacementGroup", {"GroupName": name, "Strategy": given["strategy"]})
     account.keep("placement-group", name)
@@ -320,6 +336,7 @@ def _placement_group(account: Account, name: str, given: dict[str, Any]) -> Made
 
 
 def _role(account: Account, name: str, given: dict[str, Any]) -> Made:
+    name = f"{name}-{account.number():07x}"  # as Pulumi names what has no name
     made = account.call(
         "iam", "CreateRole", RoleName=name, AssumeRolePolicyDocument=given["assumeRolePolicy"]
     )
@@ -609,6 +626,9 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:ec2/launchTemplate:LaunchTemplate": Adapter(
         _launch_template, _delete("ec2", "DeleteLaunchTemplate", "LaunchTemplateId")
     ),
+    "aws:ec2/availabilityZoneGroup:AvailabilityZoneGroup": Adapter(
+        _zone_group, _drop("zone-group"), BOTOCORE
+    ),
     "aws:ec2/placementGroup:PlacementGroup": Adapter(_placement_group, _drop("placement-group"), BOTOCORE),
     "aws:iam/role:Role": Adapter(_role, _delete("iam", "DeleteRole", "RoleName")),
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Adapter(_attachment, _no_attachment),
@@ -681,6 +701,22 @@ def caller(account: Account, _: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def availability_zones(account: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The data source getAvailabilityZones, without the zones that the account is said not to have."""
+    filters = [{"Name": each["name"], "Values": each["values"]} for each in arguments["filters"]]
+    found = account.call("ec2", "DescribeAvailabilityZones", Filters=filters)["AvailabilityZones"]
+    there = [
+        zone
+        for zone in found
+        if zone["ZoneId"] not in arguments["excludeZoneIds"] and zone["ZoneName"] not in account.lacks
+    ]
+    return {
+        "id": account.region,
+        "names": [z["ZoneName"] for z in there],
+        "zoneIds": [z["ZoneId"] for z in there],
+    }
+
+
 def addon_version(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The data source getAddonVersion; moto knows no versions."""
     named = {"addonName": arguments["addonName"], "kubernetesVersion": arguments["kubernetesVersion"]}
@@ -702,6 +738,7 @@ def parameter(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 CALLS: dict[str, Callable[[Account, Mapping[str, Any]], dict[str, Any]]] = {
     "aws:index/getCallerIdentity:getCallerIdentity": caller,
+    "aws:index/getAvailabilityZones:getAvailabilityZones": availability_zones,
     "aws:eks/getAddonVersion:getAddonVersion": addon_version,
     "aws:ssm/getParameter:getParameter": parameter,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": offerings,

@@ -59,9 +59,11 @@ class MotoMonitor(Recorder):
         super().__init__()
         self.mocks = answers
         self.retained: set[Key] = set()
+        self.ignored: dict[Key, list[str]] = {}
 
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         super().RegisterResource(request)
+        self.ignored[request.type, request.name] = list(request.ignoreChanges)
         if request.retainOnDelete:
             self.retained.add((request.type, request.name))
         return mocks.MockMonitor.RegisterResource(self, request)  # type: ignore[no-untyped-call]
@@ -80,6 +82,8 @@ class Deployment:
     outputs: dict[str, Any]
     state: dict[Key, tuple[str, dict[str, Any]]]
     retained: set[Key] = field(default_factory=set)
+    ignored: dict[Key, list[str]] = field(default_factory=dict)
+    """Properties that stay as they are when the program says another value later, by resource."""
 
     def of_type(self, token: str) -> dict[str, dict[str, Any]]:
         """Outputs by logical name."""
@@ -157,4 +161,5 @@ def _deployment(answers: MotoMocks, monitor: MotoMonitor, outputs: dict[str, Any
         outputs=outputs,
         state=answers.made,
         retained=monitor.retained,
+        ignored=monitor.ignored,
     )

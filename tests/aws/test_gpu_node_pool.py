@@ -271,6 +271,7 @@ def test_pools_on_a_cluster_that_is_there(base: Base) -> None:
             "subnets": dict(base.subnets),
         },
         "pool": {"capacity": {"kind": "spot"}},
+        "tags": {"ttl": "never"},
         "pools": [{"name": "copy", "zones": [ZONES[1]]}],
         "graphs": [{"name": "copy", "pool": "copy"}],
     }

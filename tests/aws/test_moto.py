@@ -31,8 +31,9 @@ def test_prod_comes_up_on_moto_and_leaves_nothing_but_what_it_retains() -> None:
     with moto_account("us-east-2", blocks={BLOCK: LIVE_BLOCK}) as account:
         empty = snapshot(account)
         deployment = deploy(account, stack_config("prod"), "prod")
-        assert snapshot(account)["cluster"] == ["dynamo-prod"]
-        pools = account.call("eks", "ListNodegroups", clusterName="dynamo-prod")["nodegroups"]
+        (name,) = snapshot(account)["cluster"]
+        assert name == deployment.outputs["cluster"]
+        pools = account.call("eks", "ListNodegroups", clusterName=name)["nodegroups"]
         assert sorted(pools) == ["dynamo-prod-cpu", "gpu-nodes"]
         deployment.destroy()
         left = snapshot(account)
@@ -105,7 +106,8 @@ def test_every_aws_type_says_how_it_was_checked(prod: Deployment) -> None:
 def test_the_kubeconfig_holds_no_credential(prod: Deployment) -> None:
     (user,) = json.loads(prod.outputs["kubeconfig"])["users"]
     assert set(user["user"]) == {"exec"}
-    assert user["user"]["exec"]["args"][:4] == ["eks", "get-token", "--cluster-name", "dynamo-prod"]
+    name = prod.outputs["cluster"]
+    assert user["user"]["exec"]["args"][:4] == ["eks", "get-token", "--cluster-name", name]
 
 
 def test_the_blocks_window_is_shown(prod: Deployment) -> None:

@@ -1,0 +1,37 @@
+"""Which Availability Zones a stack gets: letters differ by account, and EKS refuses some zones."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+
+import pulumi
+import pulumi_aws as aws
+
+from targets.capacity import placed_zones
+
+_REFUSED_BY_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
+"""Zones that take no control plane (EKS user guide, "View Amazon EKS networking requirements")."""
+
+
+def zones_of_account(wanted: Sequence[str], provider: aws.Provider) -> Mapping[str, pulumi.Output[str]]:
+    """For each zone that is wanted the zone that it will be: itself where the account has it, else a spare one.
+
+    Zones are asked for whatever their state, since one in trouble is still the stack's.
+    """
+    found = aws.get_availability_zones_output(
+        exclude_zone_ids=_REFUSED_BY_EKS,
+        filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
+        opts=pulumi.InvokeOutputOptions(provider=provider),
+    )
+    return {zone: found.apply(partial(_placed, wanted, zone)) for zone in wanted}
+
+
+def _placed(wanted: Sequence[str], zone: str, found: aws.GetAvailabilityZonesResult) -> str:
+    if found.names is None:  # nobody was asked: a synth evaluates the program without an AWS account
+        return zone
+    placed = placed_zones(wanted, found.names)
+    if zone not in placed:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:cluster.zones: missing, and this account has no {len(wanted)} zones that EKS takes, only "
+            f"{', '.join(sorted(found.names))}; name two or more of them"
+        )
+    return placed[zone]
