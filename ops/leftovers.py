@@ -59,16 +59,28 @@ def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stac
 
 
 def find(session: Any, tags: Mapping[str, str], cluster: str | None) -> list[str]:
-    """ARNs of what is there. tags: of the stack. cluster: name of one that it made. Raises botocore's errors."""
+    """ARNs of what is there. tags: of the stack. cluster: what the name of one that it made begins with, before the
+    characters that made it unlike any other. Raises botocore's errors.
+    """
     filters = [[{"Key": key, "Values": [value]} for key, value in tags.items()]]
     if cluster is not None:
-        filters += [[_of_cluster(key, cluster)] for key in _OF_CLUSTER]
+        filters += [[each] for key in _OF_CLUSTER for each in _of_cluster(session, key, cluster)]
     listed = {arn for each in filters for arn in _listed(session, each)}
     return sorted(arn for arn in listed if _is_there(session, arn))
 
 
-def _of_cluster(key: str, cluster: str) -> dict[str, Any]:
-    return {"Key": key.format(cluster)} if "{}" in key else {"Key": key, "Values": [cluster]}
+def _of_cluster(session: Any, key: str, cluster: str) -> Iterator[dict[str, Any]]:
+    """Filters for the tag of every cluster of that name, as far as there are any."""
+    client = session.client("resourcegroupstaggingapi")
+    named = re.escape(cluster) + "(-[0-9a-f]{7})?"
+    if "{}" in key:
+        keys = [k for page in client.get_paginator("get_tag_keys").paginate() for k in page["TagKeys"]]
+        yield from ({"Key": k} for k in keys if re.fullmatch(re.escape(key).replace(r"\{\}", named), k))
+        return
+    pages = client.get_paginator("get_tag_values").paginate(Key=key)
+    values = [value for page in pages for value in page["TagValues"] if re.fullmatch(named, value)]
+    if values:
+        yield {"Key": key, "Values": values}
 
 
 def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[str]:

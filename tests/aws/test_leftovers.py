@@ -37,6 +37,7 @@ def names(session: Any) -> list[str]:
 
 def test_an_account_without_the_stack_has_nothing_of_it(session: Any) -> None:
     volume(session, [{"Key": "project", "Value": "dynamo-gpt-oss"}, {"Key": "stack", "Value": "other"}])
+    volume(session, [{"Key": f"kubernetes.io/cluster/{CLUSTER}-eu-1a2b3c4", "Value": "owned"}])
     assert find(session, TAGS, CLUSTER) == []
 
 
@@ -45,9 +46,11 @@ def test_an_account_without_the_stack_has_nothing_of_it(session: Any) -> None:
     [
         LIST,
         [{"Key": f"kubernetes.io/cluster/{CLUSTER}", "Value": "owned"}],
+        [{"Key": f"kubernetes.io/cluster/{CLUSTER}-1a2b3c4", "Value": "owned"}],
         [{"Key": "KubernetesCluster", "Value": CLUSTER}],
+        [{"Key": "KubernetesCluster", "Value": f"{CLUSTER}-1a2b3c4"}],
     ],
-    ids=["of the stack", "of the cluster's CSI driver", "of an older one"],
+    ids=["the stack's", "its CSI driver's", "of a name chosen once", "an older driver's", "the same"],
 )
 def test_a_volume_is_left_until_it_is_deleted(session: Any, tags: list[dict[str, str]]) -> None:
     left = volume(session, tags)
