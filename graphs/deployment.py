@@ -213,9 +213,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             plan.image,
             command,
             env={
-                **_environment(plan, worker.role.value),
-                **rolling.worker_environment(plan),
-                **(planner.WORKER_ENV if plan.planner else {}),
+                **_worker_environment(plan, worker.role),
                 **command.env,
                 **worker.env,
                 **planned.env,
@@ -232,10 +230,10 @@ def _worker_pod(plan: GraphPlan) -> Component:
     """All workers, as processes of the container `main`, with what `_worker` gives each of them."""
     parts = [_worker(plan, planned) for planned in plan.workers]
     lines, mounts = [], {mount["name"]: mount for part in parts for mount in part.container["volumeMounts"]}
-    shared = _environment(plan, Role.WORKER.value)
+    shared = _worker_environment(plan, Role.WORKER)
     for process in worker_pod.processes(plan):
         command, own = worker_command(plan, process.planned), process.planned
-        differs = dict(_environment(plan, own.role.value).items() - shared.items())
+        differs = dict(_worker_environment(plan, own.role).items() - shared.items())
         env = {**differs, **command.env, **own.worker.env, **own.env}
         lines.append(worker_pod.command_line(process, command, env))
     mounts["run-workers"] = worker_pod.mount()
@@ -311,6 +309,12 @@ def _environment(plan: GraphPlan, service: str) -> dict[str, str]:
         "DYN_LOG": plan.knobs.log_level,
         **observability.environment(plan, service),
     }
+
+
+def _worker_environment(plan: GraphPlan, role: Role) -> dict[str, str]:
+    """What workers of every engine and transport have, in pods of their own as in one."""
+    drain, planned = rolling.worker_environment(plan), planner.WORKER_ENV if plan.planner else {}
+    return {**_environment(plan, role.value), **drain, **planned}
 
 
 def _pod(plan: GraphPlan, *, security: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:

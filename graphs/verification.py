@@ -6,7 +6,7 @@ from typing import Any
 
 from graphs import pod_scripts
 from graphs.deployment import engine_files, graph_deployment
-from graphs.monitoring.queries import has_telemetry, transferred_bytes
+from graphs.monitoring.queries import bytes_written_by_nixl, transferred_bytes
 from graphs.names import HTTP_PORT, LABEL_PREFIX, MANAGED_BY, NIXL_PORT, SYSTEM_PORT, frontend_service
 from graphs.placement import ARCH_LABEL
 from graphs.scripts.verification.expectation import Expectation
@@ -15,8 +15,6 @@ from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan
 
 _PACKAGE = "verification"
-_NIXL_BYTES = "agent_tx_bytes_total"
-"""What NIXL's own telemetry counts, for engines that count nothing themselves."""
 _CHECKS_SECONDS = 600
 """That the checks may take, attempts included, once the graph answers."""
 GRAPH_ANNOTATION = f"{LABEL_PREFIX}/graph"
@@ -37,7 +35,6 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
     """What the graph should be. simulated: whether its engines are, so that no KV cache travels."""
     roles = tuple(dict.fromkeys(planned.role.value for planned in plan.workers))
     moves = plan.target.disaggregated and not simulated
-    telemetry = any(has_telemetry(plan, planned) for planned in plan.workers)
     return Expectation(
         MODEL_ID,
         roles,
@@ -46,7 +43,7 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
         router_mode=plan.router_mode,
         engine=plan.target.engine.value,
         transport=plan.transport if moves else None,
-        kv_counter=(transferred_bytes(plan) or (_NIXL_BYTES if telemetry else None)) if moves else None,
+        kv_counter=(transferred_bytes(plan) or bytes_written_by_nixl(plan)) if moves else None,
     )
 
 

@@ -35,7 +35,7 @@ from targets.catalogue import TARGETS, Target, target_named
 from targets.checks import check, check_local_copy, check_platform, check_together
 from targets.knobs import MAIN_POOL, FurtherGraph, GraphKnobs
 from targets.observability import problems
-from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.plan import GraphPlan, Pool, Refusal, beside_each_other, resolve
 from targets.platform import ONE_CHART_SINCE, Platform, check_namespace, check_use
 from targets.releases import LATEST_PATCH, Version
 from targets.rolling import check_rolling
@@ -134,7 +134,7 @@ class Settings(Strict):
         planner = self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds)
         platform_version = self.platform_version()
         observability = self.observability.resolved()
-        plans = (
+        alone = (
             resolve(
                 self.published(),
                 self._with_pull_secret(self.graph),
@@ -161,6 +161,7 @@ class Settings(Strict):
                 for position, graph in enumerate(self.graphs)
             ),
         )
+        plans = beside_each_other(alone)
         for plan in plans:
             check(plan)
             check_platform(plan, platform_version)

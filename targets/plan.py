@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 
 from targets.catalogue import (
     DRAFT_MODEL_ID,
@@ -148,6 +149,8 @@ class GraphPlan:
     workers: tuple[WorkerPlan, ...]
     pool: Pool
     transport: Transport
+    beside: tuple[int, ...] = ()
+    """GPUs of each worker pod of the pool's other graphs."""
     inference_extension: bool = False
     local_copy: bool = False
     cache_claim: str | None = None
@@ -199,25 +202,42 @@ class GraphPlan:
         return KV_PATHS[self.transport] if moves else NO_KV_PATH
 
     @property
-    def workers_share_nodes(self) -> bool:
-        """Whether several workers of a role may stand on one node, each with some of its GPUs."""
-        most = (planned for planned in self.at_most.workers if planned.worker.gpus)
-        return any(
-            planned.worker.replicas > 1
-            and 2 * planned.worker.gpus // planned.nodes <= self.pool.instance.gpus
-            for planned in most
+    def gpu_pods(self) -> tuple[tuple[Role, int], ...]:
+        """Role and GPUs of each worker pod with GPUs that it may ever have: one for each node of each worker."""
+        if self.in_one_pod:
+            return ((Role.WORKER, self.gpus),)
+        return tuple(
+            (planned.role, planned.worker.gpus // planned.nodes)
+            for planned in self.at_most.workers
+            for _ in range(planned.worker.replicas * planned.nodes)
+            if planned.worker.gpus
         )
+
+    @property
+    def pods_share_nodes(self) -> bool:
+        """Whether a node that has one of its worker pods may have another pod's GPUs too, of this graph or another.
+
+        Over EFA prefill and decode of one graph keep off each other's nodes.
+        """
+        own = (
+            (one, other)
+            for (role, one), (of, other) in combinations(self.gpu_pods, 2)
+            if role is of or not self.uses_efa
+        )
+        beside = product((gpus for _, gpus in self.gpu_pods), self.beside)
+        return any(one + other <= self.pool.instance.gpus for one, other in (*own, *beside))
 
     @property
     def grants(self) -> str:
         """What workers may do: none, capabilities or privileged, as `kvTransfer.grants` has it.
 
-        A privileged container sees every GPU of its node, those of the pod beside it too (k8s-device-plugin#336): so
-        where workers may stand beside each other they get capabilities, which a second worker changes for the first.
+        A privileged container sees every GPU of its node, those of the pod beside it too (k8s-device-plugin#336), and
+        takes the first of them: so where pods may stand beside each other, those of the pool's other graphs included,
+        workers get capabilities, which a second one changes for the first.
         """
         if not self.target.disaggregated or not self.target.gpus:
             return "none"
-        over_efa = "capabilities" if self.workers_share_nodes else "privileged"
+        over_efa = "capabilities" if self.pods_share_nodes else "privileged"
         usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(self.transport, "none")
         return self.knobs.kv_transfer.grants or usual
 
@@ -327,6 +347,23 @@ def resolve(
         cache_claim=cache_claim,
         planner=planner if any(worker.max_replicas for worker in workers) else None,
         observability=observability,
+    )
+
+
+def beside_each_other(plans: Iterable[GraphPlan]) -> tuple[GraphPlan, ...]:
+    """The graphs of one stack, each knowing what pods the others have in its pool."""
+    together = tuple(plans)
+    return tuple(
+        replace(
+            plan,
+            beside=tuple(
+                gpus
+                for other in together
+                if other is not plan and other.pool == plan.pool
+                for _, gpus in other.gpu_pods
+            ),
+        )
+        for plan in together
     )
 
 

@@ -151,10 +151,10 @@ def _grants(plan: GraphPlan) -> Iterator[str]:
     key, knobs = f"{plan.key}.kvTransfer", plan.knobs.kv_transfer
     if knobs.backend is not None and plan.transport is not Transport.EFA:
         yield f"{key}.backend: {knobs.backend!r} is a choice over EFA alone, and this graph has {plan.transport}"
-    if plan.grants == "privileged" and plan.workers_share_nodes:
+    if plan.grants == "privileged" and plan.pods_share_nodes:
         yield (
-            f"{key}.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and several "
-            f"workers of {plan.name} fit one; say capabilities"
+            f"{key}.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and a node "
+            f"that has a worker of {plan.name} may have another pod's GPUs too; say capabilities"
         )
     if knobs.grants == "none" and plan.transport in (Transport.EFA, Transport.RDMA):
         yield (

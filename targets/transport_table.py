@@ -10,8 +10,9 @@ _GRANTS = {
     Transport.POD: "user 1000, nothing; all GPUs of the graph, each worker its own first",
     Transport.NODE: "user 1000, nothing",
     Transport.EFA: "privileged root, `vpc.amazonaws.com/efa` by the GPUs' PCIe roots, the `-efa` image; with "
-    "`kvTransfer.grants: capabilities`, and where several workers of a role fit one node, root with IPC_LOCK, "
-    "SYS_PTRACE, SYS_RESOURCE instead: a privileged container sees every GPU of its node",
+    "`kvTransfer.grants: capabilities`, and where another pod with GPUs fits on a worker's node (of its own role, or "
+    "of another graph of the pool), root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE instead: a privileged container sees "
+    "every GPU of its node",
     Transport.RDMA: "root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE, and one `kvTransfer.rdmaResource` (`rdma/ib`) a GPU",
     Transport.NVLINK: "user 1000, nothing; a ComputeDomain over the nodes of one clique",
     Transport.TCP: "user 1000, nothing",

@@ -67,6 +67,17 @@ def has_telemetry(plan: GraphPlan, planned: WorkerPlan) -> bool:
     return said.get("NIXL_TELEMETRY_ENABLE") == "y"
 
 
+def bytes_written_by_nixl(plan: GraphPlan) -> str | None:
+    """Counter of NIXL's own for bytes that its agents write, None where no agent that writes is asked to count.
+
+    SGLang and TensorRT-LLM have prefill write to decode, whose agents then count nothing; with vLLM decode reads.
+    """
+    writers = [planned for planned in plan.workers if planned.role is Role.PREFILL]
+    writes = plan.target.engine in (Engine.SGLANG, Engine.TRTLLM)
+    counted = writes and any(has_telemetry(plan, planned) for planned in writers)
+    return "agent_tx_bytes_total" if counted else None
+
+
 def transferred_bytes(plan: GraphPlan) -> str | None:
     """Counter of KV-cache bytes that go from prefill to decode, None where workers publish none.
 
@@ -75,11 +86,10 @@ def transferred_bytes(plan: GraphPlan) -> str | None:
     """
     if not plan.target.disaggregated or plan.version < ENGINE_METRICS_SINCE:
         return None
-    prefill = next(planned for planned in plan.workers if planned.role is Role.PREFILL)
     if plan.target.engine is Engine.VLLM:
         return "vllm:nixl_bytes_transferred_sum"
-    if plan.target.engine is Engine.SGLANG and has_telemetry(plan, prefill):
-        return "agent_tx_bytes_total"
+    if plan.target.engine is Engine.SGLANG:
+        return bytes_written_by_nixl(plan)
     if plan.target.engine is Engine.TRTLLM and _publishes_transfers(plan):
         return "trtllm_kv_transfer_bytes_sum"
     return None

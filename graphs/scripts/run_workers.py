@@ -102,7 +102,7 @@ class Workers:
         lines: dict[str, None] = {}
         for worker in self.workers:
             for text in (_text(_url(worker, "/metrics")), _telemetry(worker)):
-                for line in text.splitlines():
+                for line in filter(str.strip, text.splitlines()):
                     lines[line if line.startswith("#") else _labelled(line, worker.name)] = None
         return "".join(f"{line}\n" for line in lines).encode()
 

@@ -10,6 +10,11 @@ from graphs.deployment import graph_deployment
 from graphs.rolling import rounds
 from stacks.settings import ConfigError, parse
 from targets.catalogue import TARGETS
+from targets.checks import check
+from targets.hardware import INSTANCE_TYPES
+from targets.knobs import GraphKnobs
+from targets.plan import Pool, resolve
+from targets.transport import Transport
 from tests.graphs.test_deployment import PLANS, components, plan
 
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
@@ -194,3 +199,26 @@ def test_a_lost_workers_requests_go_on_elsewhere_where_the_frontend_can() -> Non
         graph = plan("vllm-disagg-h100", graph={"dynamoVersion": version})
         args = components(graph_deployment(graph, "dynamo"))["Frontend"][2]["args"]
         assert ("--migration-limit" in args) is limit
+
+
+@pytest.mark.parametrize("transport", Transport)
+@pytest.mark.parametrize("release", ["1.2.1", "1.4.2"])
+def test_workers_drain_no_longer_than_their_pod_lives(transport: Transport, release: str) -> None:
+    """Over any transport: the runtime's own time, from 1.3 on, is longer than the pod's."""
+    nvlink = transport is Transport.NVLINK
+    efa = transport is Transport.EFA
+    pool = Pool(
+        instance=INSTANCE_TYPES["p6e-gb200.36xlarge" if nvlink else "p6-b200.48xlarge"], nodes=2, efa=efa
+    )
+    knobs = GraphKnobs.model_validate({"transport": transport, "dynamoVersion": release})
+    made = resolve(TARGETS["trtllm-disagg-8k"], knobs, pool)
+    check(made)
+    drains = []
+    for component, (service, _, _) in components(graph_deployment(made, "dynamo")).items():
+        pod = service.get("extraPodSpec") or service["podTemplate"]["spec"]
+        main = pod.get("mainContainer") or pod["containers"][0]
+        env = {each["name"]: each["value"] for each in main["env"]}
+        if component != "Frontend":
+            drains.append(env.get("DYN_RUNTIME_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"))
+    grace = made.knobs.termination_grace_period_seconds
+    assert set(drains) == ({str(grace - 10)} if release == "1.4.2" else {None})

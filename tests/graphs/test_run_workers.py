@@ -24,7 +24,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         self.send_response(200 if (folder / f"{name}-ready").exists() or self.path != "/health" else 503)
         self.end_headers()
-        self.wfile.write(b"# HELP up\\nup 1\\nrequests{model=\\"m\\"} 2\\n" if self.path == "/metrics" else b"")
+        self.wfile.write(b"# HELP up\\nup 1\\n\\nrequests{model=\\"m\\"} 2\\n" if self.path == "/metrics" else b"")
     def log_message(self, *_): pass
 def drain(*_):
     print("drained", flush=True)

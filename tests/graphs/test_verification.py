@@ -63,6 +63,17 @@ def arguments(graph: GraphPlan) -> list[str]:
             "efa",
             "agent_tx_bytes_total",
         ),
+        # Decode's agent alone counts there, and prefill is the one that writes.
+        (
+            plan(
+                "trtllm-disagg-b200",
+                "p6-b200.48xlarge",
+                GraphKnobs(transport="efa", decode=RoleKnobs(tensor_parallel=1)),
+            ),
+            "trtllm",
+            "efa",
+            None,
+        ),
     ],
 )
 def test_the_script_takes_what_the_job_says(

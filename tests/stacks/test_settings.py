@@ -259,3 +259,17 @@ def test_the_platform_is_of_the_newest_graph_s_release() -> None:
     assert str(settings.platform_version()) == "1.6.1"
     assert [str(plan.version) for plan in settings.plans()] == ["1.4.2", "1.6.1"]
     assert [plan.name for plan in settings.plans()] == ["gpt-oss-disagg", "second"]
+
+
+def test_workers_over_efa_hear_of_the_pool_s_other_graphs() -> None:
+    """Two of them on one node would see each other's GPUs, so neither is privileged there."""
+    efa, second = {"transport": "efa"}, {"name": "second", "transport": "efa"}
+    values = {**STACK, "pool": {"nodes": 2}, "graph": efa}
+    assert parse(values, set()).plan().grants == "privileged"
+    both = {**values, "graphs": [second]}
+    assert [plan.grants for plan in parse(both, set()).plans()] == ["capabilities", "capabilities"]
+    more = {"instanceType": "p6-b200.48xlarge", "nodes": 2}
+    apart = {**values, "pools": [{"name": "more", **more}], "graphs": [{**second, "pool": "more"}]}
+    assert [plan.grants for plan in parse(apart, set()).plans()] == ["privileged", "privileged"]
+    with pytest.raises(ConfigError, match=r"graphs\[0\]\.kvTransfer\.grants: 'privileged' shows"):
+        parse({**both, "graphs": [{**second, "kvTransfer": {"grants": "privileged"}}]}, set())

@@ -8,7 +8,7 @@ from targets.catalogue import TARGETS
 from targets.checks import check
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, Refusal, resolve
+from targets.plan import GraphPlan, Pool, Refusal, beside_each_other, resolve
 from targets.transport import KV_PATHS, Transport
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
@@ -125,7 +125,20 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "privileged workers that share a node": (
         plan("vllm-disagg-agentic-h200", "p5en.48xlarge", 2, transport="efa", kvTransfer={"grants": "privileged"}),
         "graph.kvTransfer.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and "
-        "several workers of gpt-oss-disagg-agentic fit one; say capabilities",
+        "a node that has a worker of gpt-oss-disagg-agentic may have another pod's GPUs too; say capabilities",
+    ),
+    "privileged pods of one worker that share a node": (
+        plan(
+            GUIDE, B200, 2, transport="efa",
+            decode={"tensorParallel": 8, "nodes": 2}, kvTransfer={"grants": "privileged"},
+        ),
+        "graph.kvTransfer.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and "
+        "a node that has a worker of gpt-oss-disagg may have another pod's GPUs too; say capabilities",
+    ),
+    "privileged workers of both roles on one node": (
+        plan(GUIDE, B200, transport="node", kvTransfer={"grants": "privileged"}),
+        "graph.kvTransfer.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and "
+        "a node that has a worker of gpt-oss-disagg may have another pod's GPUs too; say capabilities",
     ),
     "EFA as another user than root": (
         plan(VLLM, H100, 2, transport="efa", kvTransfer={"grants": "none"}),
@@ -212,3 +225,33 @@ def test_workers_of_several_nodes_go_over_efa_on_aws_unless_said_otherwise() -> 
     over = plan(GUIDE, B200, 2, **APART)
     assert over.transport is Transport.EFA
     assert over.uses_efa
+
+
+@pytest.mark.parametrize(
+    ("said", "grants"),
+    [
+        ({}, "privileged"),
+        ({"decode": {"tensorParallel": 8, "nodes": 2}}, "capabilities"),
+        ({"decode": {"tensorParallel": 1, "maxReplicas": 2}}, "capabilities"),
+        (APART, "privileged"),
+    ],
+)
+def test_over_efa_only_pods_that_are_alone_on_their_node_are_privileged(
+    said: dict[str, Any], grants: str
+) -> None:
+    assert plan(GUIDE, B200, 2, transport="efa", **said).grants == grants
+
+
+@pytest.mark.parametrize(
+    ("other", "beside"),
+    [
+        (plan(GUIDE, B200, 2, transport="efa", name="changed"), "capabilities"),
+        (plan("vllm-agg-agentic-b200", B200, 2, worker={"replicas": 1}), "capabilities"),
+        (plan(GUIDE, B200, 2, transport="pod", name="whole"), "privileged"),
+        (plan(GUIDE, B200, 3, transport="efa", name="in-another-pool"), "privileged"),
+    ],
+    ids=lambda value: value.name if isinstance(value, GraphPlan) else value,
+)
+def test_a_graph_beside_it_takes_the_privilege(other: GraphPlan, beside: str) -> None:
+    both = beside_each_other([plan(GUIDE, B200, 2, transport="efa"), other])
+    assert [each.grants for each in both] == [beside, beside if other.uses_efa else "none"]

@@ -17,6 +17,7 @@ _TO_COUNT = {
     "sglang": "; SGLang's own figure, in megabytes and under `--enable-metrics`, is not read here",
 }
 """What an engine could count with, where a graph has it count nothing."""
+_UNREAD = "its workers' metrics cannot be read from here"
 _SECONDS_TO_COUNT = 5.0
 """A worker counts a request once it has let go of it."""
 
@@ -38,12 +39,15 @@ def _by_counters(talk: Conversation, reason: str) -> str:
     if untold("worker metrics", talk.expected):
         raise Skipped(reason)
     prefill = [worker for worker in talk.workers() if "prefill" in worker.component]
-    before = _counted(talk, prefill, _REQUESTS, _OF_PREFILL)
-    if before is None:
-        raise Skipped(f"{reason}, and its workers' metrics cannot be read from here")
+    found = _series(talk, prefill, _REQUESTS, _OF_PREFILL)
+    if found is None:
+        raise Skipped(f"{reason}, and {_UNREAD}")
+    before = sum(found)
     talk.chat(QUESTION)
     deadline = time.monotonic() + _SECONDS_TO_COUNT
-    while (after := _counted(talk, prefill, _REQUESTS, _OF_PREFILL) or 0) <= before:
+    while (after := sum(found := _series(talk, prefill, _REQUESTS, _OF_PREFILL) or [])) <= before:
+        if time.monotonic() > deadline and not found:
+            raise Skipped(f"{reason}, and its prefill workers publish no {_REQUESTS}")
         if time.monotonic() > deadline:
             raise Failure("not disaggregated", f"prefill workers counted {before:.0f} requests, and no other")
         time.sleep(0.2)
@@ -68,25 +72,30 @@ def kv_transfer(talk: Conversation) -> str:
 
 
 def _moved(talk: Conversation) -> str:
-    """What the workers' counter says. Raises Failure where it says 0, Skipped where it cannot be read."""
+    """What the workers' counter says. Raises Failure where it says 0, Skipped where it is not there to be read."""
     counter = talk.expected.kv_counter
     if not counter:
         told = _TO_COUNT.get(talk.expected.engine or "", "")
         raise Skipped(f"its workers count no bytes of KV cache{told}")
-    moved = _counted(talk, talk.workers(), counter)
-    if moved is None:
-        raise Skipped("its workers' metrics cannot be read from here")
+    found = _series(talk, talk.workers(), counter)
+    if found is None:
+        raise Skipped(_UNREAD)
+    if not found:
+        raise Skipped(f"none of its workers publishes {counter}, so that nothing says whether bytes moved")
+    moved = sum(found)
     if not moved:
         raise Failure("no transfer", f"{counter} is 0 on every worker")
     return f"{counter} says {moved:.0f} bytes"
 
 
-def _counted(talk: Conversation, workers: Iterable[Worker], counter: str, labels: str = "") -> float | None:
-    """A counter's sum over the workers that can be reached, None where none can. labels: a pattern of its labels."""
+def _series(
+    talk: Conversation, workers: Iterable[Worker], counter: str, labels: str = ""
+) -> list[float] | None:
+    """A counter's values at the workers that can be reached, None where none can. labels: a pattern of its labels."""
     name = re.escape(counter.removesuffix("_total"))
     braces = rf"\{{{labels}.*\}}" if labels else r"(?:\{.*\})?"
     series = re.compile(rf"^{name}(?:_total)?{braces} (\S+)", re.MULTILINE)
     hosts = sorted({worker.host for worker in workers if worker.host})
     texts = [talk.metrics(f"http://{host}:{port}/metrics") for host in hosts for port in talk.worker_ports]
     reached = [text for text in texts if text is not None]
-    return sum(float(value) for text in reached for value in series.findall(text)) if reached else None
+    return [float(value) for text in reached for value in series.findall(text)] if reached else None
