@@ -40,7 +40,7 @@ class EfsCacheArgs:
     file_system: str | None = None
     retain: bool = False
     client_role: pulumi.Input[str] | None = None
-    through_zone: str | None = None
+    through_zone: pulumi.Input[str] | None = None
 
 
 class EfsCache(pulumi.ComponentResource):
@@ -116,7 +116,8 @@ class EfsCache(pulumi.ComponentResource):
     ) -> kubernetes.core.v1.PersistentVolume:
         args = self._args
         handle = pulumi.Output.concat(self.file_system_id, "::", point.id)
-        manifest = storage.efs_volume(args.namespace, size=args.size, handle=handle, zone=args.through_zone)
+        zone = None if args.through_zone is None else pulumi.Output.concat("az=", args.through_zone)
+        manifest = storage.efs_volume(args.namespace, size=args.size, handle=handle, zone=zone)
         return kubernetes.core.v1.PersistentVolume(
             storage.volume_name(args.namespace),
             metadata=manifest["metadata"],

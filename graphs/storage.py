@@ -21,17 +21,17 @@ def efs_folder(namespace: str) -> str:
     return f"{_EFS_BASE}/{namespace}/{CACHE_CLAIM}"
 
 
-def efs_volume(namespace: str, *, size: str, handle: Any, zone: str | None) -> dict[str, Any]:
-    """A volume for an access point. handle: `fs-…::fsap-…`, may be an Output.
+def efs_volume(namespace: str, *, size: str, handle: Any, zone: Any) -> dict[str, Any]:
+    """A volume for an access point. handle: `fs-…::fsap-…`, may be an Output, as may zone.
 
-    zone: of the mount target that every node goes through; None for the one of the node's own zone, whose name is all
-    that resolves otherwise (EFS user guide, "Mounting with a DNS name").
+    zone: `az=` with the zone of the mount target that every node goes through; None for the one of the node's own zone,
+    whose name is all that resolves otherwise (EFS user guide, "Mounting with a DNS name").
     """
     return _volume(
         namespace,
         size,
         # `iam` signs with the driver's identity, or the node's where it has none.
-        options=["tls", "iam", *([f"az={zone}"] if zone else [])],
+        options=["tls", "iam", *([zone] if zone is not None else [])],
         csi={"driver": "efs.csi.aws.com", "volumeHandle": handle},
     )
 

@@ -38,7 +38,9 @@ def storage(settings: Settings, eks: Eks) -> Storage:
         retain=cache.retain,
         client_role=eks.cluster.efs_client_role,
         # A Local Zone has no mount target, and EFS's name resolves only beside one.
-        through_zone=zones[0] if any(map(is_local_zone, settings.pool_zones())) else None,
+        through_zone=eks.zones.get(zones[0], zones[0])
+        if any(map(is_local_zone, settings.pool_zones()))
+        else None,
     )
     made = EfsCache("model-cache", args, on_both)
     return Storage(volume=volume_name(namespace), file_system_id=made.file_system_id, needed=[made])

@@ -1,0 +1,153 @@
+"""Every EKS stack through its life on an account that says no; `python -m tests.aws.lifecycle` prints one line of it.
+
+A life: up, again without a change, with other knobs, down, up again, and down. Simulated: the account (moto with the
+rules of refusals.py) and the engine (engine.py). Real: the program, and every input that it gives to AWS.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ops.stack_file import stacks
+from stacks.settings import parse
+from tests.aws.adapters import snapshot
+from tests.aws.engine import Stack
+from tests.aws.refusals import Refusal, World, world
+
+PROJECT = Path(__file__).parents[2]
+KNOBS: dict[str, dict[str, Any]] = {
+    "tags": {"owner": "somebody-else", "ttl": "48h"},
+    "cluster": {"logRetentionDays": 7},
+}
+"""What a person changes on a stack that runs, without paying for other nodes."""
+NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"}
+
+
+def config_of(stack: str) -> dict[str, Any]:
+    """The stack file's config, and the caller's address, which no file can know."""
+    said = yaml.safe_load((PROJECT / f"Pulumi.{stack}.yaml").read_text())["config"]
+    config = {key.removeprefix("dynamo-gpt-oss:"): value for key, value in said.items()}
+    if config.get("cluster", {}).get("kind") == "eks":
+        config["cluster"] |= {"publicAccessFrom": ["198.51.100.7/32"]}
+    return config
+
+
+def eks_stacks() -> list[str]:
+    """Names of the stacks that make an EKS cluster."""
+    return [stack for stack in stacks(PROJECT) if config_of(stack).get("cluster", {}).get("kind") == "eks"]
+
+
+def blocks(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """The Capacity Block that a stack's file names, as if it had been bought."""
+    each = parse(config, set()).gpu_pools()[0]
+    block = each.said.capacity.reservation_id
+    if block is None:
+        return {}
+    return {
+        block: {
+            "availabilityZone": each.said.zones[0],
+            "instanceType": each.pool.instance.name,
+            "instanceCount": 18,
+            "startDate": "2026-12-01T11:30:00Z",
+            "endDate": "2026-12-08T11:30:00Z",
+            "state": "active",
+        }
+    }
+
+
+def with_knobs(config: Mapping[str, Any], knobs: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The config with some keys said otherwise."""
+    changed = copy.deepcopy(dict(config))
+    for section, values in knobs.items():
+        changed[section] = {**changed.get(section, {}), **values}
+    return changed
+
+
+@contextmanager
+def account_of(config: Mapping[str, Any]) -> Iterator[World]:
+    """An account with what a stack's file demands to be there: its Capacity Block."""
+    with world(config["cluster"]["region"], blocks=blocks(config)) as account:
+        yield account
+
+
+@dataclass(frozen=True)
+class Life:
+    """What came of a life. left: things in the account that nobody asked to keep, by kind."""
+
+    steps: int
+    refused: int
+    left: dict[str, list[str]]
+
+
+def live(account: World, name: str, config: Mapping[str, Any], *, broken_off: bool = False) -> Life:
+    """Take one stack through its life. Raises AssertionError, or the Refusal that ends it early."""
+    empty, stack = snapshot(account.account), Stack(account, name, broken_off=broken_off)
+    bring_up(stack, config)
+    done = len(stack.steps)
+    stack.up(config)
+    assert not stack.steps[done:], "nothing changed"
+    bring_up(stack, with_knobs(config, KNOBS))
+    touched = [key for _, key in stack.steps[done:] if key[0] in NODES]
+    assert not touched, "owner, ttl and log retention are no reason to touch nodes"
+    system = stack.outputs["fileSystemId"]
+    take_down(stack)
+    kept = {"file system": [system]} if config["cache"].get("retain") else {}
+    assert left(account, empty) == kept
+    bring_up(stack, with_knobs(config, {"cache": {"fileSystem": system}}) if kept else config)
+    assert not kept or stack.outputs["fileSystemId"] == system
+    take_down(stack)
+    remains = left(account, empty)
+    assert {kind: remains.pop(kind, []) for kind in kept} == kept
+    return Life(len(stack.steps), account.refused["broken off"], remains)
+
+
+def bring_up(stack: Stack, config: Mapping[str, Any]) -> None:
+    """Run `up`, and again after each refusal of what is refused once."""
+    _repeat(lambda: stack.up(config), stack)
+
+
+def take_down(stack: Stack) -> None:
+    """Run `down`, and again after each refusal of what is refused once."""
+    _repeat(stack.down, stack)
+
+
+def _repeat(attempt: Callable[[], None], stack: Stack) -> None:
+    while True:
+        refused = stack.world.refused["broken off"]
+        try:
+            return attempt()
+        except Refusal:
+            if stack.world.refused["broken off"] == refused:
+                raise
+
+
+def left(account: World, empty: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What is in the account and was not before, by kind; that a Local Zone is open to it stays, and costs nothing."""
+    now = snapshot(account.account)
+    new = {
+        kind: [i for i in ids if i not in empty[kind] and "zone-group" not in i] for kind, ids in now.items()
+    }
+    return {kind: ids for kind, ids in new.items() if ids}
+
+
+def main() -> None:
+    """One line: stacks, steps, refusals met, things left."""
+    lives = []
+    for name in eks_stacks():
+        config = config_of(name)
+        with account_of(config) as account:
+            lives.append(live(account, name, config, broken_off=True))
+    things = sum(len(ids) for life in lives for ids in life.left.values())
+    print(
+        f"{len(lives)} stacks, {sum(life.steps for life in lives)} steps, "
+        f"{sum(life.refused for life in lives)} refusals met, {things} things left"
+    )
+
+
+if __name__ == "__main__":
+    main()

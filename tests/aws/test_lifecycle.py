@@ -1,0 +1,171 @@
+"""Lives of all EKS stacks on an account that says no, and what it says where something that they need is missing.
+
+| taken away | what AWS or Kubernetes then says |
+|---|---|
+| the address in `publicAccessFrom` | the API server of a VPC that the same `up` makes is out of reach |
+| access points of the stack's own | a second EFS stack of the account never mounts: one client token for both |
+| mount targets for a file system that is there | the next life's VPC has none |
+| `az=` for nodes of a Local Zone | no mount target in their zone |
+| `iam`, or the driver's role | access denied by the file system's policy |
+| zones that the account has | the region has no zone of that letter |
+| the cluster's wait for its way out | routes go while drivers still need them, and volumes and interfaces stay |
+| launch templates without tags that change | another owner or time to live replaces nodes |
+| a quota of vCPUs | the GPU nodes never start |
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as kubernetes
+import pytest
+
+from components.network import Network
+from graphs import storage
+from stacks import wiring_eks_services
+from stacks.sections.tags import TagSettings
+from stacks.settings import Settings
+from stacks.wiring_services import Storage
+from tests.aws.adapters import snapshot
+from tests.aws.engine import Stack
+from tests.aws.lifecycle import account_of, bring_up, config_of, eks_stacks, left, live, take_down, with_knobs
+from tests.aws.refusals import Refusal, World, world
+
+pytestmark = pytest.mark.xdist_group("lifecycle")
+
+
+@pytest.fixture
+def account() -> Iterator[World]:
+    with account_of(config_of("prod")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", eks_stacks())
+def test_a_stack_lives_twice_and_leaves_nothing(name: str) -> None:
+    config = config_of(name)
+    with account_of(config) as account:
+        assert live(account, name, config).left == {}
+
+
+def test_broken_off_at_every_resource_it_goes_on(account: World) -> None:
+    life = live(account, "prod", config_of("prod"), broken_off=True)
+    assert life.left == {}
+    assert life.refused > life.steps / 2, "almost every step was refused once"
+
+
+def test_stacks_share_an_account(account: World) -> None:
+    empty = snapshot(account.account)
+    mine, ours = (Stack(account, name) for name in ("disagg-b200", "prod"))
+    for stack in (mine, ours):
+        stack.up(config_of(stack.name))
+    for stack in (mine, ours):
+        stack.up(config_of(stack.name))
+        done = len(stack.steps)
+        assert {what for what, _ in stack.steps} == {"make"}
+        stack.down()
+        assert {what for what, _ in stack.steps[done:]} == {"delete"}
+    assert left(account, empty) == {"file system": [ours.outputs["fileSystemId"]]}
+
+
+def refused(account: World, rule: str, *, name: str = "disagg-b200", **knobs: Any) -> None:
+    with pytest.raises(Refusal):
+        Stack(account, name).up(with_knobs(config_of(name), knobs))
+    assert set(account.refused) == {rule}
+
+
+def test_a_private_api_server_is_out_of_reach(account: World) -> None:
+    account.address = "203.0.113.9"
+    refused(account, "reach")
+
+
+def test_a_class_that_reuses_access_points_lets_one_stack_live(
+    account: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = wiring_eks_services.storage
+
+    def by_class(settings: Settings, eks: Any) -> Storage:
+        made = own(settings, eks)
+        said = storage.efs_storage_class("")
+        parameters = {**said["parameters"], "fileSystemId": made.file_system_id, "reuseAccessPoint": "true"}
+        there = kubernetes.storage.v1.StorageClass(
+            said["metadata"]["name"],
+            metadata=said["metadata"],
+            provisioner=said["provisioner"],
+            parameters=parameters,
+            opts=pulumi.ResourceOptions(provider=eks.cluster.provider),
+        )
+        return Storage(
+            storage_class=said["metadata"]["name"],
+            file_system_id=made.file_system_id,
+            needed=[*made.needed, there],
+        )
+
+    monkeypatch.setattr(wiring_eks_services, "storage", by_class)
+    Stack(account, "disagg-b200").up(config_of("disagg-b200"))
+    refused(account, "client token", name="prod")
+
+
+def test_a_retained_file_system_without_mount_targets_cannot_be_mounted(account: World) -> None:
+    stack = Stack(account, "prod")
+    bring_up(stack, config_of("prod"))
+    system = stack.outputs["fileSystemId"]
+    take_down(stack)
+    refused(account, "mount", name="prod", cache={"fileSystem": system, "mountTargets": False})
+
+
+def test_a_local_zone_has_no_mount_target(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = config_of("agg-gb200")
+    monkeypatch.setattr(wiring_eks_services, "is_local_zone", lambda _: False)
+    with account_of(config) as account:
+        refused(account, "mount", name="agg-gb200")
+
+
+@pytest.mark.parametrize("option", ["iam", "tls"])
+def test_the_file_systems_policy_lets_nobody_else_in(
+    account: World, monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    own = storage.efs_volume
+
+    def without(*args: Any, **more: Any) -> dict[str, Any]:
+        made = own(*args, **more)
+        made["spec"]["mountOptions"].remove(option)
+        return made
+
+    monkeypatch.setattr(storage, "efs_volume", without)
+    refused(account, "mount")
+
+
+def test_a_zone_that_the_account_lacks_is_refused() -> None:
+    with world("ap-northeast-1") as account:
+        zones = ["ap-northeast-1a", "ap-northeast-1b"]
+        refused(
+            account, "zone", name="disagg-h100-vllm", cluster={"region": "ap-northeast-1", "zones": zones}
+        )
+
+
+def test_a_way_out_that_goes_first_leaves_things_behind(
+    account: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Network, "ready", property(lambda _: [], lambda *_: None), raising=False)
+    stack = Stack(account, "disagg-b200")
+    stack.up(config_of("disagg-b200"))
+    with pytest.raises(Refusal, match="DependencyViolation"):
+        stack.down()
+
+
+@pytest.mark.parametrize("kind", ["owner", "ttl"])
+def test_tags_that_change_are_not_the_nodes(
+    account: World, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(
+        TagSettings, "fixed", lambda self, **_: {"owner": str(self.owner), "ttl": str(self.ttl)}
+    )
+    stack, config = Stack(account, "disagg-b200"), config_of("disagg-b200")
+    stack.up(config)
+    with pytest.raises(Refusal, match=r"LaunchTemplate .*: tagSpecifications would replace it"):
+        stack.up(with_knobs(config, {"tags": {kind: "72h"}}))
+
+
+def test_a_fresh_accounts_quota_is_refused(account: World) -> None:
+    account.vcpus = 0
+    refused(account, "quota")
