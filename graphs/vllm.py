@@ -11,7 +11,7 @@ from graphs.command import Command, cached, disaggregation_mode, flags, parsers
 from graphs.names import MODEL_PATH
 from targets.catalogue import MODEL_ID, Role
 from targets.plan import GraphPlan, WorkerPlan
-from targets.releases import Version
+from targets.releases import MXFP8_ARGUMENTS_SINCE, MXFP8_VARIABLE, Version
 
 _MODE_SINCE = Version(1, 0)
 """0.4 knows `--is-prefill-worker` and sets the connector itself; later releases demand mode and connector."""
@@ -25,9 +25,6 @@ _NIXL_PORT = {Role.PREFILL: 5600, Role.DECODE: 5700}
 """First NIXL side-channel port of each role: two workers that share a host's network must not meet on one."""
 
 
-_MXFP8_VARIABLE = "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8"
-_MXFP8_ARGUMENTS_SINCE = Version(1, 4)
-"""From the vLLM of this release on (0.26) the variable is gone, and experts would compute in 16 bits without a word."""
 _MXFP8_ARGUMENTS = (
     "--moe-backend", "flashinfer_trtllm", "--quantization-config", '{"moe":{"activation":"mxfp8"}}',
 )  # fmt: skip
@@ -73,7 +70,7 @@ def _mxfp8(
     version: Version, arguments: Sequence[str], env: Mapping[str, str]
 ) -> tuple[Sequence[str], Mapping[str, str]]:
     """Arguments and environment in which the experts' activations are MXFP8, where the recipe asks for that."""
-    if _MXFP8_VARIABLE not in env or version < _MXFP8_ARGUMENTS_SINCE:
+    if MXFP8_VARIABLE not in env or version < MXFP8_ARGUMENTS_SINCE:
         return arguments, env
     flag, value = _CHECKPOINT_QUANTIZATION
     kept = [
@@ -81,7 +78,7 @@ def _mxfp8(
         for word, after, before in zip(arguments, (*arguments[1:], ""), ("", *arguments), strict=False)
         if (word, after) != (flag, value) and (before, word) != (flag, value)
     ]
-    left = {name: said for name, said in env.items() if name != _MXFP8_VARIABLE}
+    left = {name: said for name, said in env.items() if name != MXFP8_VARIABLE}
     return (*kept, *_MXFP8_ARGUMENTS), left
 
 

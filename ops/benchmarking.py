@@ -114,7 +114,11 @@ def commands(stack: str, tool: str) -> list[str]:
     if tool not in makers:
         raise RunsError(f"--tool: {tool!r} is not known; choose one of {', '.join(makers)}")
     lines = [
-        shlex.join(makers[tool](point.load, url=url, tokenizer=MODEL_PATH, artifacts=f"results/{point.name}"))
+        shlex.join(
+            makers[tool](
+                point.load, url=url, tokenizer=MODEL_PATH, artifacts=f"/tmp/benchmark-results/{point.name}"
+            )
+        )
         for point in _points(found)
     ]
     if tool == "genai-perf":

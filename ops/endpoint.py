@@ -73,6 +73,8 @@ def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
         return
     try:
         url = dataplane.endpoint(STATE, deployed.namespace, deployed.graph, timeout)
+    except dynamo.CannotRunError as error:
+        raise EndpointError(str(error)) from None
     except dynamo.DynamoError as error:
         raise EndpointError(f"{error}\nIs it deployed? `python -m ops status` says what is.") from None
     yield Endpoint(url, dataplane.SIMULATED)

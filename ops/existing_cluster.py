@@ -17,7 +17,7 @@ from ops.preflight import PreflightError
 from stacks.settings import Settings
 from targets.catalogue import Engine
 from targets.hardware import GPU_PRODUCT, Gpu
-from targets.plan import GraphPlan
+from targets.plan import GraphPlan, Pool
 from targets.platform import Platform
 
 BLACKWELL = (Gpu.B200, Gpu.B300, Gpu.GB200)
@@ -67,13 +67,20 @@ def drivers(plans: tuple[GraphPlan, ...], kubectl: Kubectl) -> Iterator[str]:
         if gpu is None or not (gpu in BLACKWELL or plan.target.engine is Engine.TRTLLM):
             continue
         for node in nodes:
-            labels = node["metadata"].get("labels", {})
-            cuda = _cuda(labels)
-            if labels.get(GPU_PRODUCT_LABEL) == GPU_PRODUCT[gpu] and cuda and cuda < CUDA_NEEDED:
+            cuda = _cuda(node["metadata"].get("labels", {}))
+            if is_of_pool(node, plan.pool) and cuda and cuda < CUDA_NEEDED:
                 yield (
                     f"{plan.key}: node {node['metadata']['name']} has a driver for CUDA {cuda[0]}.{cuda[1]}, but "
                     f"{plan.name} needs {CUDA_NEEDED[0]}.{CUDA_NEEDED[1]} or newer; install a newer NVIDIA driver there"
                 )
+
+
+def is_of_pool(node: Mapping[str, Any], pool: Pool) -> bool:
+    """Whether the node has the labels by which workers of the pool choose theirs."""
+    assert pool.instance.gpu is not None
+    product = pool.gpu_product or GPU_PRODUCT[pool.instance.gpu]
+    wanted = {GPU_PRODUCT_LABEL: product, **dict(pool.node_selector)}
+    return bool(wanted.items() <= node["metadata"].get("labels", {}).items())
 
 
 def services(platform: Platform, kubectl: Kubectl) -> Iterator[str]:

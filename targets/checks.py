@@ -14,7 +14,13 @@ from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GUIDE_COMMIT
 from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
 from targets.registration import ONE_NAMESPACE_BEFORE, strategy
-from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
+from targets.releases import (
+    ENDPOINT_PICKER_SINCE,
+    LATEST_PATCH,
+    MXFP8_ARGUMENTS_SINCE,
+    MXFP8_VARIABLE,
+    Version,
+)
 from targets.transport_checks import check_transport
 
 GROVE_NAME_LIMIT = 45
@@ -28,11 +34,19 @@ _SEMANTIC_TAG = re.compile(rf"[vV]?{_NUMBER}(\.{_NUMBER}){{2}}(-{_WORD}(\.{_WORD
 _RELEASE_TAG = re.compile(rf"[vV]?({_NUMBER}(?:\.{_NUMBER}){{2}})(?![.\d])")
 """A tag that begins with a release, whatever follows."""
 _RESERVED_ENV = {
-    "CUDA_VISIBLE_DEVICES": "the GPU limit decides which GPUs a worker sees",
+    "CUDA_VISIBLE_DEVICES": "the graph says which GPUs a worker sees",
+    "DYN_HTTP_HOST": "Service and probes reach the frontend on the address of its pod; leave it out",
+    "DYN_HTTP_PORT": "Service, probes and verification ask the frontend's port 8000; leave it out",
+    "DYN_SYSTEM_PORT": "probes and monitoring ask the port that the graph says; leave it out",
     "DYN_NAMESPACE": "the operator sets it; graphs that share one would see each other's workers",
     "ETCD_ENDPOINTS": "discovery is the platform's choice and a fixed address breaks it (dynamo PR#12070)",
     "HF_TOKEN": "a token there is readable in the graph; use huggingFace.token",
     "NATS_SERVER": "the operator sets it",
+}
+_REFUSED_ARGUMENTS = {
+    "--dyn-chat-processor": "answers GPT-OSS requests with HTTP 500 (dynamo#14936); leave it out, the default "
+    "processor parses harmony",
+    "--http-host": "takes the frontend off the address that Service and probes ask; leave it out",
 }
 _LOADS_GPT_OSS_SINCE = Version(1, 0)
 """First supported release whose published image has TensorRT-LLM 1.1 or newer, which GPT-OSS needs (dynamo#3872)."""
@@ -361,11 +375,9 @@ def _inference_extension(plan: GraphPlan) -> Iterator[str]:
 
 def _arguments(plan: GraphPlan) -> Iterator[str]:
     for argument in plan.knobs.frontend.extra_args:
-        if argument.split("=")[0] == "--dyn-chat-processor":
-            yield (
-                f"{plan.key}.frontend.extraArgs: '--dyn-chat-processor' answers GPT-OSS requests with HTTP 500 "
-                "(dynamo#14936); leave it out, the default processor parses harmony"
-            )
+        flag = argument.split("=")[0].replace("_", "-")
+        if flag in _REFUSED_ARGUMENTS:
+            yield f"{plan.key}.frontend.extraArgs: {flag!r} {_REFUSED_ARGUMENTS[flag]}"
 
 
 def _environment(plan: GraphPlan) -> Iterator[str]:
@@ -374,6 +386,16 @@ def _environment(plan: GraphPlan) -> Iterator[str]:
     for section, env in sections:
         for name in sorted(env.keys() & _RESERVED_ENV.keys()):
             yield f"{plan.key}.{section}.env: {name!r} is not allowed: {_RESERVED_ENV[name]}"
+        if (
+            MXFP8_VARIABLE in env
+            and plan.target.engine is Engine.VLLM
+            and plan.version >= MXFP8_ARGUMENTS_SINCE
+        ):
+            yield (
+                f"{plan.key}.{section}.env: {MXFP8_VARIABLE!r} does nothing on Dynamo {plan.version}, whose vLLM does "
+                "not know it; use extraArgs: --moe-backend flashinfer_trtllm --quantization-config "
+                '\'{"moe":{"activation":"mxfp8"}}\''
+            )
 
 
 def _image(plan: GraphPlan) -> Iterator[str]:

@@ -83,9 +83,9 @@ DIFFERENCES = (
     Difference(
         items=("--host", "--disaggregation-bootstrap-port"),
         targets=("sglang-disagg-h100",),
-        ours="0.0.0.0 and 12345 on both roles",
-        reason="The guide's workers share a machine. Here they are pods, and a prefill worker that listens on "
-        "127.0.0.1 hands over to none; Dynamo's own manifests say both.",
+        ours="0.0.0.0, and 12345 on both roles; in one pod 12345 and the next ports, one a worker",
+        reason="Where workers are pods, a prefill worker that listens on 127.0.0.1 hands over to none; Dynamo's own "
+        "manifests say both. Where they share a pod, two cannot listen on one port.",
     ),
     Difference(
         items=("--max-batch-size",),
@@ -139,8 +139,10 @@ DIFFERENCES = (
     Difference(
         items=("CUDA_VISIBLE_DEVICES",),
         targets=GUIDES,
-        ours="left out",
-        reason="The pod's GPU limit decides which GPUs a worker sees.",
+        ours="left out where a worker is a pod; in one pod each worker's own GPUs first, then the others', decode "
+        "before prefill",
+        reason="A pod's GPU limit decides which GPUs it sees. In one pod NIXL's transfers need every GPU visible to "
+        "both sides (vllm PR#55906), and an engine takes the first of those it sees.",
     ),
     Difference(
         items=("HF_TOKEN", "envFromSecret"),
@@ -187,8 +189,8 @@ DIFFERENCES = (
     Difference(
         items=("VLLM_NIXL_SIDE_CHANNEL_PORT",),
         targets=("vllm-disagg-h100", *AGENTIC_DISAGGREGATED),
-        ours="5600 for prefill, 5700 for decode",
-        reason="Two workers on one host must not meet on one port (dynamo PR#14838); each pod has its own address.",
+        ours="5600 for prefill, 5700 for decode; in one pod 5600, 5620 and so on, one a worker, decode first",
+        reason="Two workers at one address must not meet on one port (dynamo PR#14838).",
     ),
     Difference(
         items=("DYN_SYSTEM_PORT", "ETCD_ENDPOINTS", "NATS_SERVER"),

@@ -51,6 +51,10 @@ The operator serves it from 1.2.0, but its admission was ported only in 1.3 (dyn
 v1beta1 may be refused for having no services (dynamo#10419).
 """
 
+MXFP8_VARIABLE = "VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8"
+MXFP8_ARGUMENTS_SINCE = Version(1, 4)
+"""From the vLLM of this release on (0.26) the variable is gone, and experts would compute in 16 bits without a word."""
+
 ENDPOINT_PICKER_SINCE = Version(1, 5)
 """First release with an endpoint picker of Dynamo's own; before, the picker wants a plug-in configuration."""
 

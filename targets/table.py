@@ -68,7 +68,7 @@ _BESIDE_GRAPHS = """\
 - The recipe of `trtllm-disagg-8k` counts 256 requests for each of 6 GPUs, while its graph has 5. Its number is the
   default; `benchmark.perGpu: true` takes the published load per GPU times the GPUs that the graph has.
 - The engine file's `cache_transceiver_config.backend` follows the transport (NIXL over EFA, UCX otherwise); the
-  tables of the targets show the published value.
+  tables of the targets show the recipe's `UCX`, which the guides write `ucx`.
 - The TensorRT-LLM guide mounts its checkout at `/workspace` and reads engine files there. Here they are a ConfigMap and
   nothing is mounted there; `--override-engine-args` stays free for `extraArgs`.
 - `make verify` sends the guides' requests, with low effort and temperature 0 for tools.

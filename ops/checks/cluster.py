@@ -65,7 +65,7 @@ def _gpus(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
             continue
         wanted = sum(plan.gpus for plan in settings.plans() if plan.pool.name == pool.name)
         about, product = f"GPUs of {pool.key}", pool.gpu_product or GPU_PRODUCT[pool.instance.gpu]
-        names = {node["metadata"]["name"] for node in nodes if _fits(node, pool, product)}
+        names = {node["metadata"]["name"] for node in nodes if _is_free(node, pool)}
         if not names:
             yield wrong(
                 about,
@@ -108,10 +108,8 @@ def _storage_class(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
         yield ok(about, f"{name} ({provisioner}), whose claims must be able to be ReadWriteMany")
 
 
-def _fits(node: dict[str, Any], pool: Pool, product: str) -> bool:
-    labels = node["metadata"].get("labels", {})
-    wanted = {GPU_PRODUCT_LABEL: product, **dict(pool.node_selector)}
-    return bool(wanted.items() <= labels.items()) and not node["spec"].get("unschedulable", False)
+def _is_free(node: dict[str, Any], pool: Pool) -> bool:
+    return existing_cluster.is_of_pool(node, pool) and not node["spec"].get("unschedulable", False)
 
 
 def _allocatable(node: dict[str, Any]) -> int:

@@ -276,6 +276,7 @@ def test_loads_that_make_no_sense_are_refused(chosen: dict[str, object], says: s
 def test_commands_are_printed_for_both_tools() -> None:
     (aiperf,) = benchmarking.commands("disagg-b200", "aiperf")
     assert aiperf.startswith("aiperf profile --model openai/gpt-oss-120b --tokenizer /opt/models/hub/")
+    assert "--artifact-dir /tmp/benchmark-results/" in aiperf
     note, genai = benchmarking.commands("disagg-b200", "genai-perf")
     assert note.startswith("# For the container of Dynamo 0.4; from PyPI it does not run")
     assert genai.startswith("genai-perf profile ")

@@ -12,8 +12,9 @@ from stacks.settings import Settings, parse
 PRODUCT = "nvidia.com/gpu.product"
 
 
-def settings(target: str, **graph: Any) -> Settings:
+def settings(target: str, pool: Mapping[str, Any] | None = None, **graph: Any) -> Settings:
     stack = {
+        "pool": pool or {},
         "target": target,
         "cluster": {"kind": "existing"},
         "platform": {"install": False},
@@ -75,6 +76,18 @@ def test_a_driver_that_is_too_old_for_the_graph_is_named(style: str) -> None:
 )
 def test_other_nodes_are_no_problem(target: str, labels: dict[str, str]) -> None:
     assert not list(drivers(settings(target).plans(), Cluster({"node": labels})))
+
+
+def test_nodes_are_chosen_as_the_workers_choose_them() -> None:
+    cluster = Cluster(
+        {
+            "theirs": cuda("12", "4"),
+            "ours": cuda("12", "4", product="B200-SXM") | {"team": "llm"},
+        }
+    )
+    pool = {"gpuProduct": "B200-SXM", "nodeSelector": {"team": "llm"}}
+    [problem] = drivers(settings("trtllm-disagg-b200", pool).plans(), cluster)
+    assert problem.startswith("graph: node ours has a driver for CUDA 12.4")
 
 
 def test_services_that_are_there_and_not_ready_are_named() -> None:

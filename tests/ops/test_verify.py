@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from embedded import dataplane, processes
+from embedded import dataplane, dynamo, processes
 from embedded.dynamo_graph import ENGINE, environment, plan
 from graphs.scripts.verification import checks as verification
 from graphs.scripts.verification.advice import ADVICE
@@ -299,6 +299,18 @@ def test_graph_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         pytest.raises(EndpointError, match="graph ns/g does not answer after 0 s: no running frontend"),
         endpoint.reached(replace(ELSEWHERE, embedded=True), timeout=0),
     ):
+        pass
+
+
+def test_a_release_that_cannot_run_here_is_no_question_of_its_being_deployed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def cannot(*_: object) -> str:
+        raise dynamo.CannotRunError("graph ns/g has no endpoint: Dynamo 0.4.1 cannot be run here")
+
+    monkeypatch.setattr(dataplane, "endpoint", cannot)
+    deployed = replace(ELSEWHERE, embedded=True)
+    with pytest.raises(EndpointError, match=r"cannot be run here$"), endpoint.reached(deployed, timeout=0):
         pass
 
 

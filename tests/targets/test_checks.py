@@ -179,7 +179,30 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     ),
     "GPUs by environment": (
         plan(GUIDE, B200, prefill={"env": {"CUDA_VISIBLE_DEVICES": "0,1,2,3"}}),
-        "graph.prefill.env: 'CUDA_VISIBLE_DEVICES' is not allowed: the GPU limit decides which GPUs a worker sees",
+        "graph.prefill.env: 'CUDA_VISIBLE_DEVICES' is not allowed: the graph says which GPUs a worker sees",
+    ),
+    "an address of the frontend's own, as an argument": (
+        plan(GUIDE, B200, frontend={"extraArgs": ["--http-host", "127.0.0.1"]}),
+        "graph.frontend.extraArgs: '--http-host' takes the frontend off the address that Service and probes ask; leave "
+        "it out",
+    ),
+    "an address of the frontend's own": (
+        plan(GUIDE, B200, frontend={"env": {"DYN_HTTP_HOST": "127.0.0.1", "DYN_HTTP_PORT": "80"}}),
+        "graph.frontend.env: 'DYN_HTTP_HOST' is not allowed: Service and probes reach the frontend on the address of "
+        "its pod; leave it out\n"
+        "graph.frontend.env: 'DYN_HTTP_PORT' is not allowed: Service, probes and verification ask the frontend's port "
+        "8000; leave it out",
+    ),
+    "a port that nobody asks": (
+        plan(GUIDE, B200, decode={"env": {"DYN_SYSTEM_PORT": "9999"}}),
+        "graph.decode.env: 'DYN_SYSTEM_PORT' is not allowed: probes and monitoring ask the port that the graph says; "
+        "leave it out",
+    ),
+    "a variable that is gone": (
+        plan(VLLM, H100, dynamoVersion="1.4.2", decode={"env": {"VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8": "1"}}),
+        "graph.decode.env: 'VLLM_USE_FLASHINFER_MOE_MXFP4_MXFP8' does nothing on Dynamo 1.4.2, whose vLLM does not "
+        "know it; use extraArgs: --moe-backend flashinfer_trtllm --quantization-config "
+        '\'{"moe":{"activation":"mxfp8"}}\'',
     ),
     "another graph's namespace": (
         plan(GUIDE, B200, prefill={"env": {"DYN_NAMESPACE": "dynamo"}}),
