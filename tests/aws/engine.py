@@ -211,6 +211,8 @@ class Stack(MotoMocks):
             self._refuse_removal(token, held)
             if token.startswith("aws:"):
                 ADAPTERS[token].delete(self.account, held.id, held.outputs)
+            if token == "aws:cloudwatch/logGroup:LogGroup":
+                refusals.log_group_made_again(self.world, held.inputs)
         self.world.nodes.pop(held.id, None)
         if token == "aws:eks/cluster:Cluster":
             self.world.clusters.pop(held.id)

@@ -127,10 +127,16 @@ def _repeat(attempt: Callable[[], None], stack: Stack) -> None:
 
 
 def left(account: World, empty: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What is in the account and was not before, by kind; that a Local Zone is open to it stays, and costs nothing."""
+    """What is in the account and was not before, by kind.
+
+    Aside: log groups that AWS makes again, and that a Local Zone is open to the account.
+    """
     now = snapshot(account.account)
     new = {
-        kind: [i for i in ids if i not in empty[kind] and "zone-group" not in i] for kind, ids in now.items()
+        kind: [
+            i for i in ids if i not in empty[kind] and i not in account.made_by_aws and "zone-group" not in i
+        ]
+        for kind, ids in now.items()
     }
     return {kind: ids for kind, ids in new.items() if ids}
 

@@ -47,6 +47,9 @@ class World:
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     """State of clusters that are there, by name."""
 
+    made_by_aws: set[str] = field(default_factory=set)
+    """Log groups that no stack made."""
+
     def no(self, rule: str, message: str) -> Refusal:
         """Count the refusal."""
         self.refused[rule] += 1
@@ -181,6 +184,17 @@ def log_group(world: World, given: Given) -> None:
     found = world.account.call("logs", "DescribeLogGroups", logGroupNamePrefix=given["name"])["logGroups"]
     if any(each["logGroupName"] == given["name"] for each in found):
         raise world.no("log group", "ResourceAlreadyExistsException: The specified log group already exists")
+
+
+def log_group_made_again(world: World, state: Given) -> None:
+    """Late streams of a deleted cluster make its log group again, which EKS's own role writes.
+
+    terraform-aws-eks#2486 and #2763 (with CloudTrail's record).
+    """
+    name = state["name"]
+    if name.startswith("/aws/eks/"):
+        world.account.call("logs", "CreateLogGroup", logGroupName=name)
+        world.made_by_aws.add(name)
 
 
 def quota(world: World, given: Given) -> None:

@@ -10,6 +10,7 @@
 | zones that the account has | the region has no zone of that letter |
 | the cluster's wait for its way out | routes go while drivers still need them, and volumes and interfaces stay |
 | launch templates without tags that change | another owner or time to live replaces nodes |
+| characters of chance in the cluster's name | the next life, or a second person, meets what has that name |
 | a quota of vCPUs | the GPU nodes never start |
 """
 
@@ -53,12 +54,12 @@ def test_broken_off_at_every_resource_it_goes_on(account: World) -> None:
     assert life.refused > life.steps / 2, "almost every step was refused once"
 
 
-def test_stacks_share_an_account(account: World) -> None:
+def test_stacks_and_people_share_an_account(account: World) -> None:
     empty = snapshot(account.account)
-    mine, ours = (Stack(account, name) for name in ("disagg-b200", "prod"))
-    for stack in (mine, ours):
+    mine, yours, ours = (Stack(account, name) for name in ("disagg-b200", "disagg-b200", "prod"))
+    for stack in (mine, yours, ours):
         stack.up(config_of(stack.name))
-    for stack in (mine, ours):
+    for stack in (mine, yours, ours):
         stack.up(config_of(stack.name))
         done = len(stack.steps)
         assert {what for what, _ in stack.steps} == {"make"}
@@ -141,6 +142,17 @@ def test_a_zone_that_the_account_lacks_is_refused() -> None:
         refused(
             account, "zone", name="disagg-h100-vllm", cluster={"region": "ap-northeast-1", "zones": zones}
         )
+
+
+def test_a_cluster_of_a_fixed_name_has_one_life(account: World) -> None:
+    """Late streams make the log group again."""
+    stack, config = (
+        Stack(account, "disagg-b200"),
+        with_knobs(config_of("disagg-b200"), {"cluster": {"name": "ours"}}),
+    )
+    stack.up(config)
+    stack.down()
+    refused(account, "log group", cluster={"name": "ours"})
 
 
 def test_a_way_out_that_goes_first_leaves_things_behind(
