@@ -36,5 +36,6 @@ def release_in_own_namespace(
         values=None if values is None else dict(values),
         timeout=minutes * 60,
         max_history=max_history,
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=[made]),
+        # In another namespace Helm would find what the release owns in all of the cluster taken by the first one.
+        opts=pulumi.ResourceOptions(parent=parent, depends_on=[made], delete_before_replace=True),
     )

@@ -110,5 +110,5 @@ def _release(
         repository_opts={"repo": chart.repository},
         values=values,
         timeout=INSTALL_TIMEOUT_SECONDS,
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )

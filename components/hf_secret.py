@@ -45,8 +45,8 @@ class HuggingFaceSecret(pulumi.ComponentResource):
         elif args.aws_secret is not None:
             self.secret_name = self._fetched(args, args.aws_secret, child)
         else:
-            existing = self._existing(args, child)
-            self.secret_name = existing.metadata.apply(lambda metadata: str(metadata.name))
+            # Not looked up: what Pulumi reads it keeps, token and all. The download Job waits for the Secret by name.
+            self.secret_name = pulumi.Output.from_input(str(args.existing_secret))
         self.register_outputs({"secretName": self.secret_name})
 
     @staticmethod
@@ -73,9 +73,3 @@ class HuggingFaceSecret(pulumi.ComponentResource):
             refresh_minutes=args.refresh_minutes,
         )
         return ready_resource("hf-token", manifest, child).urn.apply(lambda _: TOKEN_SECRET)
-
-    @staticmethod
-    def _existing(args: HuggingFaceSecretArgs, child: pulumi.ResourceOptions) -> kubernetes.core.v1.Secret:
-        return kubernetes.core.v1.Secret.get(
-            str(args.existing_secret), f"{args.namespace}/{args.existing_secret}", opts=child
-        )

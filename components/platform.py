@@ -57,13 +57,13 @@ class DynamoPlatform(pulumi.ComponentResource):
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:DynamoPlatform", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        crd_id: pulumi.Input[str] = GRAPH_CRD
         if args.installation:
+            # The settings know what a release of it serves: looking would put 1.6 MB of CRD into the state, twice.
             release = self._release(args.installation, child)
-            # Unknown until the release is there, so that a first preview does not look for the CRD.
-            crd_id = release.status.apply(lambda _: GRAPH_CRD)
-        crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(GRAPH_CRD, crd_id, opts=child)
-        self.graph_api_version = crd.spec.apply(lambda spec: _served(spec, args.graph_api_version))
+            self.graph_api_version = release.status.apply(lambda _: args.graph_api_version)
+        else:
+            crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(GRAPH_CRD, GRAPH_CRD, opts=child)
+            self.graph_api_version = crd.spec.apply(lambda spec: _served(spec, args.graph_api_version))
         self.operator_version = self._operator_version(args.operator, child) if args.operator else None
         self.register_outputs(
             {"graphApiVersion": self.graph_api_version, "operatorVersion": self.operator_version}
@@ -81,7 +81,8 @@ class DynamoPlatform(pulumi.ComponentResource):
             skip_await=False,
             timeout=INSTALL_TIMEOUT_SECONDS,
             max_history=5,
-            opts=child,
+            # Two at a time would both own the CRDs and webhooks.
+            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(delete_before_replace=True)),
         )
 
     @staticmethod

@@ -3,91 +3,38 @@
 A synth is the content of resources.json.
 """
 
-import enum
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import yaml
 
+from ops.changes import MISSING, SECRET, Action, FieldChange, ResourceChange
+from ops.consequences import NODE_GROUP, followed, node_group_costs, replaces_provider
 from ops.downtime import downtime
+from ops.matching import matched
+from ops.replacements import forcing, within
 
-
-class Missing(enum.Enum):
-    """Stands for a field that one side does not have."""
-
-    MISSING = enum.auto()
-
-
-MISSING = Missing.MISSING
-_SECRET = re.compile(r"\[secret( [0-9a-f]+)?\]")
 _FLAG = "--"
-_IMMUTABLE: Mapping[str, tuple[str, ...]] = {
-    "kubernetes:batch/v1:Job": ("spec.completions", "spec.selector", "spec.template"),
-    "kubernetes:core/v1:PersistentVolumeClaim": (
-        "spec.accessModes", "spec.selector", "spec.storageClassName", "spec.volumeMode", "spec.volumeName",
-    ),
-    "kubernetes:core/v1:PersistentVolume": ("spec.csi", "spec.volumeMode"),
-    "kubernetes:storage.k8s.io/v1:StorageClass": (
-        "parameters", "provisioner", "reclaimPolicy", "volumeBindingMode",
-    ),
-    "kubernetes:apps/v1:Deployment": ("spec.selector",),
-    "kubernetes:core/v1:Secret": ("type",),
-}  # fmt: skip
-"""Fields that the API server never changes; pulumi-kubernetes replaces the object."""
-_IDENTITY = ("metadata.name", "metadata.namespace")
-
-
-class Action(enum.StrEnum):
-    """What would happen to a resource."""
-
-    CREATE = "create"
-    UPDATE = "update"
-    REPLACE = "replace"
-    DELETE = "delete"
-
-
-@dataclass(frozen=True, kw_only=True)
-class FieldChange:
-    """One field; before or after is MISSING where the field is not there. path: `a.b[name].c`."""
-
-    path: str
-    before: Any
-    after: Any
-
-    @property
-    def secret(self) -> bool:
-        """Whether both sides are a secret, which changed without being shown."""
-        return all(isinstance(side, str) and _SECRET.fullmatch(side) for side in (self.before, self.after))
-
-
-@dataclass(frozen=True, kw_only=True)
-class ResourceChange:
-    """One resource. component: name of the component it belongs to. replaced_for: the fields that force it.
-
-    downtime: what a graph's change costs in time without an answer, empty where it costs none.
-    """
-
-    component: str
-    type: str
-    name: str
-    action: Action
-    fields: tuple[FieldChange, ...] = ()
-    replaced_for: tuple[str, ...] = ()
-    downtime: str = ""
+_TAGS = "defaultTags"
 
 
 def resource_changes(base: Mapping[str, Any] | None, head: Mapping[str, Any] | None) -> list[ResourceChange]:
-    """Changes from base to head, in the order of the head's resources, deletions last. None: there is no such stack."""
-    before, after = _by_urn(base), _by_urn(head)
-    found = []
-    for urn, resource in after.items():
+    """Changes from base to head, in the order of the head's resources, deletions last. None: there is no such stack.
+
+    The head's resources come after what they depend on, as a synth has them.
+    """
+    before = matched(base, head)
+    now = {was["urn"]: urn for urn, was in before.items()}
+    found: dict[str, ResourceChange] = {}
+    for resource in (head or {}).get("resources", ()):
+        urn = resource["urn"]
         if urn not in before:
-            found.append(_whole(resource, Action.CREATE))
-        elif change := _changed(before[urn], resource):
-            found.append(change)
-    return found + [_whole(resource, Action.DELETE) for urn, resource in before.items() if urn not in after]
+            found[urn] = _whole(resource, Action.CREATE)
+        elif change := _changed(before[urn], resource, now, found):
+            found[urn] = change
+    gone = [resource for resource in (base or {}).get("resources", ()) if resource["urn"] not in now]
+    return [*found.values(), *(_whole(resource, Action.DELETE) for resource in gone)]
 
 
 def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChange]:
@@ -103,30 +50,69 @@ def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChan
         yield FieldChange(path=path, before=before, after=after)
 
 
-def _by_urn(synth: Mapping[str, Any] | None) -> dict[str, Mapping[str, Any]]:
-    return {resource["urn"]: resource for resource in (synth or {}).get("resources", ())}
-
-
 def _whole(resource: Mapping[str, Any], action: Action) -> ResourceChange:
     return ResourceChange(
         component=_component(resource), type=resource["type"], name=resource["name"], action=action
     )
 
 
-def _changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> ResourceChange | None:
-    changes = tuple(field_changes(before["inputs"], after["inputs"]))
+def _changed(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    now: Mapping[str, str],
+    found: Mapping[str, ResourceChange],
+) -> ResourceChange | None:
+    """now: today's URN by the one in the base. found: changes of what comes before, by URN."""
+    changes = _fields(before, after, now, found)
     if not changes:
         return None
-    forcing = tuple(change.path for change in changes if _replaces(after, change.path))
-    return ResourceChange(
+    force = forcing(after["type"], after.get("replaceOnChanges", ()))
+    replacing = tuple(change.path for change in changes if _replaces(after, change, force))
+    options = all(change.path.startswith("options.") for change in changes)
+    change = ResourceChange(
         component=_component(after),
         type=after["type"],
         name=after["name"],
-        action=Action.REPLACE if forcing else Action.UPDATE,
+        action=Action.REPLACE if replacing else Action.HANDLE if options else Action.UPDATE,
         fields=changes,
-        replaced_for=forcing,
-        downtime=downtime(before["inputs"], after["inputs"], replaced=bool(forcing)) if _graph(after) else "",
+        replaced_for=replacing,
     )
+    if after["type"] == NODE_GROUP:
+        cost, refused = node_group_costs(before, change)
+        return replace(change, downtime=cost, refused=refused)
+    if _graph(after):
+        return replace(change, downtime=downtime(before["inputs"], after["inputs"], replaced=bool(replacing)))
+    if any(each.path.startswith(_TAGS) for each in changes):
+        return replace(change, downtime="tags of all AWS resources change, in place")
+    return change
+
+
+def _fields(
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    now: Mapping[str, str],
+    found: Mapping[str, ResourceChange],
+) -> tuple[FieldChange, ...]:
+    """What changes of a resource and is not to be ignored: inputs, those that follow other resources, and options."""
+    changes = list(field_changes(before["inputs"], after["inputs"]))
+    direct = {change.path.partition(".")[0].partition("[")[0] for change in changes}
+    if "propertyDependencies" in before and "propertyDependencies" in after:
+        changes += [
+            each
+            for each in followed(before, after, now, found)
+            if each.path.partition(".")[0] not in direct or each.path in forcing(after["type"])
+        ]
+    ignored = after.get("options", {}).get("ignoreChanges", ())
+    changes = [each for each in changes if not any(within(each.path, path) for path in ignored)]
+    # Earlier revisions write no options, which does not mean that there were none.
+    if "options" in before and "options" in after:
+        changes += field_changes(_options(before), _options(after), "options")
+    return tuple(changes)
+
+
+def _options(resource: Mapping[str, Any]) -> dict[str, Any]:
+    said = {key: resource[key] for key in ("protect", "replaceOnChanges") if key in resource}
+    return {**resource["options"], **said}
 
 
 def _graph(resource: Mapping[str, Any]) -> bool:
@@ -139,13 +125,13 @@ def _component(resource: Mapping[str, Any]) -> str:
     return resource["name"] if parent_type in ("", "pulumi:pulumi:Stack") else parent_name
 
 
-def _replaces(resource: Mapping[str, Any], path: str) -> bool:
-    """Whether a change of the field surely replaces the resource. A cloud's own rules are unknown here."""
-    fixed = _IMMUTABLE.get(resource["type"], ())
-    if resource["type"].startswith("kubernetes:"):
-        fixed += _IDENTITY
-    said = tuple(re.sub(r'\["([^"]+)"\]', r".\1", each) for each in resource.get("replaceOnChanges", ()))
-    return any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in fixed + said)
+def _replaces(resource: Mapping[str, Any], field: FieldChange, force: Sequence[str]) -> bool:
+    """Whether the change of the field surely replaces the resource."""
+    return (
+        field.path == "provider"
+        or replaces_provider(resource["type"], field)
+        or any(within(field.path, each) for each in force)
+    )
 
 
 def _same(before: Any, after: Any) -> bool:
@@ -153,7 +139,7 @@ def _same(before: Any, after: Any) -> bool:
         return True
     # A revision that writes no fingerprints cannot be compared by them.
     return "[secret]" in (before, after) and all(
-        isinstance(side, str) and _SECRET.fullmatch(side) for side in (before, after)
+        isinstance(side, str) and SECRET.fullmatch(side) for side in (before, after)
     )
 
 

@@ -19,12 +19,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ops.compare import MISSING, Action, FieldChange, ResourceChange, field_changes, resource_changes
+from ops.changes import MISSING, Action, FieldChange, ResourceChange
+from ops.compare import field_changes, resource_changes
 from ops.errors import OpsError
 from ops.fingerprint import KEY_VARIABLE, PLAIN
+from ops.price_change import price_change
 from ops.stack_file import stacks
 
-_SIGN = {Action.CREATE: "+", Action.UPDATE: "~", Action.REPLACE: "±", Action.DELETE: "-"}
+_SIGN = {Action.CREATE: "+", Action.UPDATE: "~", Action.HANDLE: "·", Action.REPLACE: "±", Action.DELETE: "-"}
 _WIDTH = 200
 """Characters of a value that are shown; what is longer is cut."""
 
@@ -43,13 +45,17 @@ class Format(enum.StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class StackDiff:
-    """One stack. state: changed, added, removed, unchanged or unknown; problem: why it is unknown."""
+    """One stack. state: changed, added, removed, unchanged or unknown; problem: why it is unknown.
+
+    price: what it costs by the hour before and after, empty where that does not change.
+    """
 
     stack: str
     state: str
     resources: tuple[ResourceChange, ...] = ()
     outputs: tuple[FieldChange, ...] = ()
     problem: str = ""
+    price: str = ""
 
 
 def diff(project: Path, base: str) -> list[StackDiff]:
@@ -150,6 +156,7 @@ def _compared(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff
         state="added" if base is None else "removed" if head is None else changed,
         resources=resources,
         outputs=outputs if base and head else (),
+        price=price_change((before or {}).get("outputs", {}), (after or {}).get("outputs", {})),
     )
 
 
@@ -160,7 +167,7 @@ def _text(diffs: Iterable[StackDiff]) -> Iterator[str]:
             yield f"  {component}"
             for resource in resources:
                 yield f"    {_SIGN[resource.action]} {_title(resource)}"
-                yield from (f"        {said}" for said in [resource.downtime] if said)
+                yield from (f"        {said}" for said in _said(resource))
                 yield from (f"        {_line(field, resource)}" for field in resource.fields)
         yield from (f"  output {_line(field)}" for field in each.outputs)
 
@@ -173,11 +180,17 @@ def _markdown(diffs: Iterable[StackDiff], base: str) -> Iterator[str]:
             yield f"**{component}**\n"
             for resource in resources:
                 yield f"- `{_SIGN[resource.action]}` {_title(resource)}"
-                yield from (f"  - **{said}**" for said in [resource.downtime] if said)
+                yield from (f"  - **{said}**" for said in _said(resource))
                 yield from (f"  - {_line(field, resource, mark='`')}" for field in resource.fields)
             yield ""
         yield from (f"- output {_line(field, mark='`')}" for field in each.outputs)
         yield "</details>\n"
+
+
+def _said(resource: ResourceChange) -> list[str]:
+    """What a user should know of a change before it is made."""
+    refused = f"`up` refuses this as things are: {resource.refused}" if resource.refused else ""
+    return [said for said in (resource.downtime, refused) if said]
 
 
 def _summary(each: StackDiff) -> str:
@@ -187,6 +200,8 @@ def _summary(each: StackDiff) -> str:
     parts = [f"{count} to {action}" for action, count in counts.items() if count]
     if each.outputs:
         parts.append(f"{len(each.outputs)} output(s) change")
+    if each.price:
+        parts.append(each.price)
     return ", ".join(([f"stack {each.state}"] if each.state != "changed" else []) + parts)
 
 

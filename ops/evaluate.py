@@ -28,7 +28,8 @@ UNKNOWN = "[computed]"
 class Resource:
     """One registered resource. inputs: as the engine would get them, secrets wrapped in Secret, unknowns as UNKNOWN.
 
-    replace_on_changes: fields whose change replaces the resource. read: whether it is looked up rather than managed.
+    replace_on_changes: fields whose change replaces the resource. options: what else changes its behaviour, by Pulumi's
+    name, those that are set. aliases: URNs that it had before. read: whether it is looked up rather than managed.
     """
 
     urn: str
@@ -41,6 +42,8 @@ class Resource:
     inputs: Mapping[str, Any]
     protect: bool = False
     replace_on_changes: tuple[str, ...] = ()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    aliases: tuple[str, ...] = ()
     read: bool = False
 
 
@@ -116,9 +119,38 @@ class Recorder(mocks.MockMonitor):
                 inputs=inputs,
                 protect=not read and bool(request.protect),
                 replace_on_changes=() if read else tuple(request.replaceOnChanges),
+                options={} if read else _options(request),
+                aliases=() if read else tuple(self._alias(request, alias) for alias in request.aliases),
                 read=read,
             )
         )
+
+    def _alias(self, request: Any, alias: Any) -> str:
+        """The URN that an alias stands for: what it leaves out is as it is now."""
+        if alias.urn:
+            return str(alias.urn)
+        spec = alias.spec
+        parent = "" if spec.noParent else spec.parentUrn or request.parent
+        return self.make_urn(parent, spec.type or request.type, spec.name or request.name)
+
+
+def _options(request: Any) -> dict[str, Any]:
+    """What of a registration's options changes what the engine does, but for protect and replaceOnChanges."""
+    timeouts = request.customTimeouts
+    hooks = {kind.name: list(getattr(request.hooks, kind.name)) for kind in request.hooks.DESCRIPTOR.fields}
+    said = {
+        "deleteBeforeReplace": request.deleteBeforeReplace,
+        "retainOnDelete": request.retainOnDelete,
+        "deletedWith": request.deletedWith,
+        "ignoreChanges": list(request.ignoreChanges),
+        "customTimeouts": {
+            step: getattr(timeouts, step)
+            for step in ("create", "update", "delete")
+            if getattr(timeouts, step)
+        },
+        "hooks": {kind: names for kind, names in hooks.items() if names},
+    }
+    return {option: value for option, value in said.items() if value}
 
 
 def evaluate(project: Path, stack_file: StackFile) -> Evaluation:

@@ -1,7 +1,7 @@
 """What a stack looks up on the cluster, checked before anything is applied."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.platform import GRAPH_CRD
@@ -24,8 +24,7 @@ def check(evaluation: Evaluation, kubectl: Kubectl) -> None:
 
 
 def _secrets(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[str]:
-    for identity in _read(evaluation, "kubernetes:core/v1:Secret"):
-        namespace, _, name = identity.partition("/")
+    for namespace, name in _foreign_secrets(evaluation):
         there = [item["metadata"]["name"] for item in _items(kubectl, "secrets", f"--namespace={namespace}")]
         if name not in there:
             yield (
@@ -33,6 +32,24 @@ def _secrets(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[str]:
                 f"(there: {', '.join(there) or 'none'}); create it with `kubectl create secret generic {name} "
                 f"--namespace {namespace} --from-literal=HF_TOKEN=…`, or leave huggingFace out: the model is not gated"
             )
+
+
+def _foreign_secrets(evaluation: Evaluation) -> list[tuple[str, str]]:
+    """Namespace and name of every Secret that a Job mounts and the stack does not make."""
+    objects = [resource.inputs for resource in manifests(evaluation)]
+    made = {_place(each) for each in objects if each["kind"] in ("Secret", "ExternalSecret")}
+    mounted = {
+        (job["metadata"]["namespace"], volume["secret"]["secretName"])
+        for job in objects
+        if job["kind"] == "Job"
+        for volume in job["spec"]["template"]["spec"].get("volumes", ())
+        if "secret" in volume
+    }
+    return sorted(mounted - made)
+
+
+def _place(each: Mapping[str, Any]) -> tuple[str, str]:
+    return each["metadata"]["namespace"], each["metadata"]["name"]
 
 
 def _platform(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[str]:

@@ -81,7 +81,10 @@ def _described(resource: Resource) -> dict[str, Any]:
         "dependencies": list(resource.dependencies),
         "propertyDependencies": {key: list(urns) for key, urns in resource.property_dependencies.items()},
         "inputs": masked(resource.inputs),
+        "options": dict(resource.options),
     }
+    if resource.aliases:
+        written["aliases"] = list(resource.aliases)
     if resource.provider:
         written["provider"] = resource.provider
     if resource.read:

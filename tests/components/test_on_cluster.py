@@ -69,14 +69,14 @@ def test_the_token_stays_a_secret() -> None:
     assert "hf_abc" not in repr(secret)
 
 
-def test_an_existing_secret_is_read_and_not_managed() -> None:
+def test_an_existing_secret_does_not_come_into_the_state() -> None:
     def program() -> None:
         args = HuggingFaceSecretArgs(namespace="dynamo", existing_secret="theirs")
         HuggingFaceSecret("hugging-face", args)
 
-    secret = named(deploy(program), "theirs", ":Secret")
-    assert secret.read
-    assert secret.inputs["id"] == "dynamo/theirs"
+    recorder = deploy(program)
+    assert [resource.name for resource in recorder.recorded] == ["hugging-face"]
+    assert recorder.registered_outputs["hugging-face"] == {"secretName": "theirs"}
 
 
 def test_a_platform_that_serves_another_api_version_is_refused() -> None:

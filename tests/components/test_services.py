@@ -69,13 +69,11 @@ def test_the_platform_is_one_release_of_a_pinned_file() -> None:
     assert "repositoryOpts" not in release.inputs
 
 
-def test_an_installed_platform_is_checked_once_it_is_there() -> None:
+def test_a_platform_of_the_stack_s_own_brings_no_definition_into_the_state() -> None:
     recorder = deploy(install)
-    crd = named(recorder, "dynamographdeployments.nvidia.com")
     component = named(recorder, "dynamo-platform", ":DynamoPlatform")
-    assert crd.read
-    assert crd.inputs["id"] == "dynamographdeployments.nvidia.com"
-    assert crd.parent == named(recorder, "dynamo-platform", ":Release").parent == component.urn
+    assert named(recorder, "dynamo-platform", ":Release").parent == component.urn
+    assert not [resource for resource in recorder.recorded if resource.read]
     assert recorder.registered_outputs["dynamo-platform"]["graphApiVersion"] == "nvidia.com/v1alpha1"
 
 

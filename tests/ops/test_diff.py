@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ops.compare import MISSING, Action, field_changes, resource_changes
+from ops.changes import MISSING, Action
+from ops.compare import field_changes, resource_changes
 
 PROJECT = Path(__file__).parents[2]
 PROGRAM = ("components", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
@@ -200,7 +201,8 @@ def resource(kind: str, inputs: Mapping[str, Any], **more: Any) -> dict[str, Any
          ("metadata.name",)),
         ("kubernetes:core/v1:ConfigMap", {"metadata": {"labels": {"name": "a"}}},
          {"metadata": {"labels": {"name": "b"}}}, ()),
-        ("aws:ec2/vpc:Vpc", {"cidrBlock": "a"}, {"cidrBlock": "b"}, ()),
+        ("aws:ec2/vpc:Vpc", {"cidrBlock": "a"}, {"cidrBlock": "b"}, ("cidrBlock",)),
+        ("aws:ec2/vpc:Vpc", {"enableDnsSupport": True}, {"enableDnsSupport": False}, ()),
     ],
 )  # fmt: skip
 def test_replacements_are_called_where_they_are_sure(
