@@ -1,29 +1,40 @@
 """What EC2 says of the capacity that a GPU pool is to have, and what EKS would do to nodes that run."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
 
+from targets.node_updates import OF_A_NODE, refusal
 from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
 
 if TYPE_CHECKING:
     from components.gpu_node_pool import GpuNodePoolArgs
 
-_OF_A_NODE = ("launchTemplate", "version", "releaseVersion")
-"""What a node has for life, among a node group's inputs."""
-
 
 def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = "pool") -> None:
-    """Raise RunError for a change that needs other nodes than those that run. key: the pool's in the stack's config."""
+    """Raise RunError for a change that needs other nodes than those that run. key: the pool's in the stack's config.
+
+    A preview does not know a launch template's next version, and every change of the template's tags may be one: then
+    it is told what `up` would say.
+    """
     old, new = change.old_inputs or {}, change.new_inputs or {}
-    running = old["scalingConfig"]["desiredSize"]
-    if running and any(old.get(part) != new.get(part) for part in _OF_A_NODE):
-        raise pulumi.RunError(
-            f"dynamo-gpt-oss:{key}: the change needs new nodes, but {running:.0f} run in a Capacity Block that has no "
-            f"others; set {key}.active to false and run `pulumi up`, then set it to true and run it again"
+    running = round(old["scalingConfig"]["desiredSize"])
+    moved = [part for part in OF_A_NODE if old.get(part) != new.get(part)]
+    if not running or not moved:
+        return
+    if pulumi.runtime.is_dry_run() and all(_unknown(new.get(part)) for part in moved):
+        pulumi.log.warn(
+            f"if this gives the pool's nodes another {' or '.join(moved)}, `up` refuses: {refusal(key, running)}"
         )
+        return
+    raise pulumi.RunError(refusal(key, running))
+
+
+def _unknown(value: Any) -> bool:
+    """Hooks get None for what a preview cannot know."""
+    return value is None or (isinstance(value, Mapping) and any(map(_unknown, value.values())))
 
 
 def by_real_zone(
@@ -42,10 +53,15 @@ def by_real_zone(
 def where_offered(
     args: "GpuNodePoolArgs", offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
 ) -> list[str]:
-    """The subnets in zones that have the type. Raises RunError if there are none."""
+    """The subnets: all of them where the config names the zones, else those in zones that have the type.
+
+    Raises RunError for a zone that is named and has none, or if no zone has any.
+    """
     if offered.locations is None:  # nobody was asked: a synth evaluates the program without an AWS account
         return list(subnets.values())
-    _refuse(args, offering_problem(args.instance.name, subnets, offered.locations))
+    lacking = [zone for zone in subnets if zone not in offered.locations]
+    if lacking and (args.named_zones or lacking == list(subnets)):
+        _refuse(args, offering_problem(args.instance.name, lacking, offered.locations))
     return [subnet for zone, subnet in subnets.items() if zone in offered.locations]
 
 

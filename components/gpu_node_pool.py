@@ -161,6 +161,8 @@ class GpuNodePool(pulumi.ComponentResource):
                 depends_on=attached,
                 hooks=self._upgrade_guard(),
                 ignore_changes=self._kept(),
+                # A second set of such nodes can seldom be had.
+                delete_before_replace=True,
             ),
         )
 
@@ -185,7 +187,8 @@ class GpuNodePool(pulumi.ComponentResource):
         def refuse(change: pulumi.ResourceHookArgs) -> None:
             refuse_upgrade_of_running_nodes(change, self._args.key)
 
-        hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse)
+        preview_too = pulumi.ResourceHookOptions(on_dry_run=True)
+        hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse, preview_too)
         return pulumi.ResourceHookBinding(before_update=[hook])
 
     def _checked_subnets(

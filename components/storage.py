@@ -1,6 +1,6 @@
 """Shared file systems on AWS for the model cache. Only EKS stacks import this module."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,10 @@ LUSTRE_PORTS = ((988, 988), (1018, 1023))
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Where the nodes are. subnet_ids: one a zone; how many there are must be known before a deployment."""
+    """Where the nodes are. subnets: id by zone, the GPU nodes' first."""
 
     vpc_id: pulumi.Input[str]
-    subnet_ids: Sequence[pulumi.Input[str]]
+    subnets: Mapping[str, pulumi.Input[str]]
     node_security_group_id: pulumi.Input[str]
 
 
@@ -79,13 +79,16 @@ class EfsCache(pulumi.ComponentResource):
         return [
             *(
                 aws.efs.MountTarget(
-                    f"{self._name}-{position}",
+                    f"{self._name}-{zone}",
                     file_system_id=self.file_system_id,
                     subnet_id=subnet,
                     security_groups=[group.id],
-                    opts=self._child,
+                    # They were called by their place, which another zone of the GPU nodes changes.
+                    opts=pulumi.ResourceOptions(
+                        parent=self, aliases=[pulumi.Alias(name=f"{self._name}-{position}")]
+                    ),
                 )
-                for position, subnet in enumerate(network.subnet_ids)
+                for position, (zone, subnet) in enumerate(network.subnets.items())
             ),
             aws.efs.FileSystemPolicy(
                 self._name,
@@ -176,7 +179,7 @@ class LustreCache(pulumi.ComponentResource):
         _lustre_servers_talk(name, group, child)
         file_system = aws.fsx.LustreFileSystem(
             name,
-            subnet_ids=args.network.subnet_ids[0],
+            subnet_ids=next(iter(args.network.subnets.values())),
             security_group_ids=[group.id],
             deployment_type="PERSISTENT_2",
             storage_type="SSD",

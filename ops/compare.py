@@ -112,7 +112,10 @@ def _fields(
 
 def _options(resource: Mapping[str, Any]) -> dict[str, Any]:
     said = {key: resource[key] for key in ("protect", "replaceOnChanges") if key in resource}
-    return {**resource["options"], **said}
+    return {
+        key: ", ".join(value) if isinstance(value, list) else value
+        for key, value in {**resource["options"], **said}.items()
+    }
 
 
 def _graph(resource: Mapping[str, Any]) -> bool:

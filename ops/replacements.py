@@ -27,6 +27,7 @@ KUBERNETES: Mapping[str, tuple[str, ...]] = {
 AWS: Mapping[str, tuple[str, ...]] = {
     "cloudwatch/logGroup:LogGroup": ("logGroupClass", "name", "namePrefix"),
     "codebuild/project:Project": ("name",),
+    "ec2/availabilityZoneGroup:AvailabilityZoneGroup": ("groupName",),
     "ec2/defaultSecurityGroup:DefaultSecurityGroup": ("vpcId",),
     "ec2/eip:Eip": ("address", "domain", "networkBorderGroup", "publicIpv4Pool"),
     "ec2/internetGateway:InternetGateway": (),

@@ -17,7 +17,7 @@ def storage(settings: Settings, eks: Eks) -> Storage:
     zones = eks.file_system_zones(settings.pool_zones())
     network = Network(
         vpc_id=eks.vpc_id,
-        subnet_ids=[eks.subnets[zone] for zone in zones],
+        subnets={zone: eks.subnets[zone] for zone in zones},
         node_security_group_id=eks.cluster.security_group_id,
     )
     on_both = pulumi.ResourceOptions(

@@ -3,13 +3,15 @@
 import base64
 from dataclasses import replace
 from email import message_from_bytes
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pulumi
 import pytest
 import yaml
 
-from components.gpu_capacity import refuse_upgrade_of_running_nodes
+from components.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
+from components.gpu_node_pool import GpuNodePoolArgs
 from graphs.placement import gpu_toleration
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.adapters import Account, snapshot
@@ -220,7 +222,7 @@ def test_capacity_without_reservation(pool: Pool, kind: str, capacity_type: str)
 
 def test_one_node_takes_any_zone_that_has_the_type(account: Account, pool: Pool) -> None:
     account.also_offered = {"p6e-gb200.36xlarge": (ZONES[1],)}
-    made = pool("p6e-gb200.36xlarge", {"kind": "on-demand"}, zones=ZONES)
+    made = pool("p6e-gb200.36xlarge", {"kind": "on-demand"}, zones=ZONES, named_zones=False)
     (subnet,) = made.account.subnets(*group(made)["subnets"])
     assert subnet["AvailabilityZone"] == ZONES[1]
     assert "Placement" not in template(made)
@@ -236,7 +238,29 @@ def test_zones_without_the_type_are_refused(account: Account, pool: Pool) -> Non
     )
 
 
-def change(old_size: int, old_version: str, new_version: str) -> pulumi.ResourceHookArgs:
+def offered(zones: list[str], *, named_zones: bool) -> list[str]:
+    """The subnets of a pool in us-east-1a and b where EC2 offers its type in those zones."""
+    args = SimpleNamespace(
+        instance=INSTANCE_TYPES["p6-b200.48xlarge"], named_zones=named_zones, key="pools[1]"
+    )
+    answer: Any = SimpleNamespace(locations=zones)
+    return where_offered(
+        cast(GpuNodePoolArgs, args), answer, {"us-east-1a": "subnet-a", "us-east-1b": "subnet-b"}
+    )
+
+
+def test_a_zone_that_is_named_is_never_left_out() -> None:
+    assert offered(["us-east-1a", "us-east-1b"], named_zones=True) == ["subnet-a", "subnet-b"]
+    assert offered(["us-east-1a"], named_zones=False) == ["subnet-a"]
+    with pytest.raises(pulumi.RunError) as refused:
+        offered(["us-east-1a"], named_zones=True)
+    assert str(refused.value) == (
+        "dynamo-gpt-oss:pools[1].zones: [us-east-1b] have no p6-b200.48xlarge; for this account EC2 offers it "
+        "in us-east-1a"
+    )
+
+
+def change(old_size: int, old_version: str, new_version: str | None) -> pulumi.ResourceHookArgs:
     old, new = (
         {
             "scalingConfig": {"desiredSize": float(old_size)},
@@ -252,6 +276,21 @@ def test_running_nodes_of_a_block_are_not_upgraded() -> None:
         refuse_upgrade_of_running_nodes(change(2, "1", "2"), "pools[1]")
     refuse_upgrade_of_running_nodes(change(0, "1", "2"))
     refuse_upgrade_of_running_nodes(change(2, "1", "1"))
+
+
+def test_a_preview_tells_what_it_cannot_know_and_refuses_what_it_knows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    warned: list[str] = []
+    monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
+    monkeypatch.setattr(pulumi.log, "warn", warned.append)
+    refuse_upgrade_of_running_nodes(change(2, "1", None))
+    (warning,) = warned
+    assert warning.startswith("if this gives the pool's nodes another launchTemplate, `up` refuses: ")
+    known = change(2, "1", None)
+    known.new_inputs = {**(known.new_inputs or {}), "version": "1.35"}
+    with pytest.raises(pulumi.RunError, match=r"set pool\.active to false"):
+        refuse_upgrade_of_running_nodes(known)
 
 
 def test_another_machine_image_is_an_upgrade_too() -> None:

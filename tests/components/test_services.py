@@ -32,7 +32,9 @@ from tests.components.test_on_cluster import plan
 
 CHART = "https://charts.example/dynamo-platform-1.2.1.tgz"
 HF = AwsSecret(name="tokens/hf", region="us-east-1", key="token")
-NETWORK = Network(vpc_id="vpc-1", subnet_ids=["subnet-a", "subnet-b"], node_security_group_id="sg-nodes")
+NETWORK = Network(
+    vpc_id="vpc-1", subnets={"a": "subnet-a", "b": "subnet-b"}, node_security_group_id="sg-nodes"
+)
 
 
 class Retained(Deployed):

@@ -1,4 +1,4 @@
-"""What `ops diff` tells that only providers and hooks would know: replacements on AWS, and what they bring with them."""
+"""What `ops diff` tells that only providers and hooks would know: replacements on AWS, and what follows."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -129,9 +129,7 @@ def test_what_is_to_be_ignored_is_no_change() -> None:
     after["resources"][-1]["options"] = {"ignoreChanges": ["subnetIds"]}
     (change,) = changed(pool(), after).values()
     assert change.action is Action.HANDLE
-    assert [(field.path, field.after) for field in change.fields] == [
-        ("options.ignoreChanges", ["subnetIds"])
-    ]
+    assert [(field.path, field.after) for field in change.fields] == [("options.ignoreChanges", "subnetIds")]
 
 
 def test_options_of_an_earlier_revision_are_unknown() -> None:

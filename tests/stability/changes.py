@@ -23,6 +23,7 @@ EKS: dict[str, Any] = {
     "cache": {"kind": "efs"},
 }
 """A stack that makes its cluster: what most rows change one thing of."""
+OFF = {"active": False}
 
 
 def eks(**said: Any) -> dict[str, Any]:
@@ -45,79 +46,85 @@ def block(capacity: Mapping[str, Any] = BLOCK, zone: str = "us-east-2a", **said:
     return EKS | {"pool": {"capacity": dict(capacity), "zones": [zone], "active": True, **said}}
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Change:
-    """One thing that somebody changes. key: in the config. anew: component types of which anything may be replaced,
-    created or deleted. nodes: kinds of nodes that may restart or be replaced. refused: whether `up` refuses it.
+    """One thing that somebody changes. key: in the config. renamed: the stack's name then.
 
-    renamed: the stack's new name.
+    anew: components of which anything is new, gone or made anew. nodes: kinds that restart or are made anew. refused:
+    whether `up` refuses it.
     """
 
     what: str
     key: str
     after: dict[str, Any]
     before: dict[str, Any] = field(default_factory=lambda: EKS)
-    anew: tuple[str, ...] = ()
-    nodes: tuple[str, ...] = ()
+    anew: frozenset[str] = frozenset()
+    nodes: frozenset[str] = frozenset()
     refused: bool = False
     renamed: str = "dev"
 
 
-OF_THE_GRAPH = ("InferenceGraph", "Verification")
-SECOND = {"name": "second", "target": "vllm-agg-agentic-h100", "pool": "more"}
+def named(*names: str) -> frozenset[str]:
+    """Components, or kinds of nodes."""
+    return frozenset(names)
+
+
+VERIFIED, GRAPH = named("gpt-oss-disagg-verify"), named("graph", "gpt-oss-disagg-verify")
+EVERY_NODE = named("CPU", "GPU")
 CHANGES = (
-    Change(what="owner", key="tags.owner", after=eks(tags={"owner": "two", "ttl": "24h"})),
-    Change(what="time to live", key="tags.ttl", after=eks(tags={"owner": "one", "ttl": "48h"}), anew=("TimeToLive",)),
-    Change(what="token rotated", key="huggingFace.token", after=eks(huggingFace={"token": "hf_two"})),
-    Change(
-        what="target swapped on one hardware",
-        key="target",
-        after=eks(target="sglang-disagg-h100"),
-        anew=(*OF_THE_GRAPH, "ImagePull", "ModelCache", "Watch"),
-    ),
-    Change(
-        what="engine knob",
-        key="graph.decode.maxBatchSize",
-        after=graph(decode={"maxBatchSize": 64}),
-        anew=("Verification",),
-    ),
-    Change(what="more workers", key="graph.decode.replicas", before=eks(pool={"nodes": 2}, graph={}),
-           after=eks(pool={"nodes": 2}, graph={"decode": {"replicas": 2}}), anew=OF_THE_GRAPH),
-    Change(what="Dynamo version", key="graph.dynamoVersion", before=graph(dynamoVersion="1.4.2"),
-           after=graph(dynamoVersion="1.6.1"), anew=(*OF_THE_GRAPH, "ImagePull", "ModelCache", "TimeToLive")),
-    Change(what="platform version", key="platform.version", before=eks(platform={"version": "1.4.2"}),
+    Change(what="owner", key="`tags.owner`", after=eks(tags={"owner": "two", "ttl": "24h"})),
+    Change(what="time to live", key="`tags.ttl`", after=eks(tags={"owner": "one", "ttl": "48h"})),
+    Change(what="token rotated", key="`huggingFace.token`", after=eks(huggingFace={"token": "hf_two"})),
+    Change(what="engine knob", key="`graph.decode.maxBatchSize`", after=graph(decode={"maxBatchSize": 64}),
+           anew=VERIFIED),
+    Change(what="more workers", key="`graph.worker.replicas`",
+           before=eks(target="vllm-agg-agentic-b200", pool={"nodes": 2}, graph={}),
+           after=eks(target="vllm-agg-agentic-b200", pool={"nodes": 2}, graph={"worker": {"replicas": 9}}),
+           anew=named("graph", "turbo-gptoss-120b-agg-b200-agentic-verify")),
+    Change(what="Dynamo version", key="`graph.dynamoVersion`", before=graph(dynamoVersion="1.4.2"),
+           after=graph(dynamoVersion="1.6.1"), anew=VERIFIED | {"model-cache"}),
+    Change(what="platform version", key="`platform.version`", before=eks(platform={"version": "1.4.2"}),
            after=eks(platform={"version": "1.6.1"})),
-    Change(what="graph renamed", key="graph.name", after=graph(name="renamed"), anew=OF_THE_GRAPH),
-    Change(
-        what="graph added, with a pool of its own",
-        key="graphs, pools",
-        after=eks(pools=[{"name": "more"}], graphs=[{"name": "second", "pool": "more"}]),
-        anew=(*OF_THE_GRAPH, "GpuNodePool", "ModelCache"),
-    ),
-    Change(what="monitoring on", key="monitoring.kind", after=eks(monitoring={"kind": "install"}),
-           anew=("Monitoring", "Watch")),
-    Change(what="monitoring off", key="monitoring.kind", before=eks(monitoring={"kind": "install"}), after=EKS,
-           anew=("Monitoring", "Watch")),
-    Change(what="cache kind, EFS to Lustre", key="cache.kind", after=eks(cache={"kind": "fsx"}),
-           anew=("EfsCache", "LustreCache", "ModelCache", "EksCluster")),
-    Change(what="more CPU nodes", key="cluster.cpuNodes", after=cluster(cpuNodes=6)),
-    Change(what="more GPU nodes", key="pool.nodes", before=eks(pool={"nodes": 2}), after=eks(pool={"nodes": 3})),
-    Change(what="Kubernetes version", key="cluster.version", before=cluster(version="1.34"), after=EKS,
-           nodes=("CPU", "GPU")),
-    Change(what="add-ons and machine images", key="cluster.updated", after=cluster(updated="2026-11"),
-           nodes=("CPU", "GPU")),
-    Change(what="Kubernetes version, on a Capacity Block whose nodes run", key="cluster.version",
-           before=block() | {"cluster": EKS["cluster"] | {"version": "1.34"}}, after=block(), nodes=("CPU", "GPU"),
-           refused=True),
-    Change(what="next Capacity Block, same zone, after `pool.active: false`", key="pool.capacity.reservationId",
-           before=block(active=False), after=block(NEXT_BLOCK)),
-    Change(what="next Capacity Block, another zone", key="pool.capacity.reservationId, pool.zones",
-           before=block(active=False), after=block(NEXT_BLOCK, "us-east-2b"), anew=("GpuNodePool",)),
-    Change(what="a further zone of the cluster", key="cluster.zones",
+    Change(what="target swapped on one hardware", key="`target`", after=eks(target="sglang-disagg-h100"),
+           anew=GRAPH | {"model-cache"}),
+    Change(what="graph renamed", key="`graph.name`", after=graph(name="renamed"), anew=GRAPH | {"renamed-verify"}),
+    Change(what="graph added, on a pool of its own of another GPU", key="`graphs`, `pools`",
+           after=eks(pools=[{"name": "more", "instanceType": "p6-b200.48xlarge"}],
+                     graphs=[{"name": "second", "target": "trtllm-disagg-b200", "pool": "more"}]),
+           anew=named("second", "second-verify", "gpu-nodes-more", "image-pull")),
+    Change(what="graph added, on a pool of its own of the same GPU", key="`graphs`, `pools`",
+           after=eks(pools=[{"name": "more"}], graphs=[{"name": "second", "pool": "more"}]),
+           anew=VERIFIED | {"second", "second-verify", "gpu-nodes-more"}),
+    Change(what="monitoring on", key="`monitoring.kind`", after=eks(monitoring={"kind": "install"}),
+           anew=named("monitoring", "watch")),
+    Change(what="monitoring off", key="`monitoring.kind`", before=eks(monitoring={"kind": "install"}), after=EKS,
+           anew=named("monitoring", "watch")),
+    Change(what="monitoring in another namespace", key="`monitoring.namespace`",
+           before=eks(monitoring={"kind": "install"}),
+           after=eks(monitoring={"kind": "install", "namespace": "elsewhere"}), anew=named("monitoring")),
+    Change(what="another kind of cache, after `pool.active: false`", key="`cache.kind`", before=eks(pool=OFF),
+           after=eks(pool=OFF, cache={"kind": "fsx"}), anew=named("model-cache", "cluster")),
+    Change(what="more CPU nodes", key="`cluster.cpuNodes`", after=cluster(cpuNodes=6)),
+    Change(what="more GPU nodes, of several", key="`pool.nodes`", before=eks(pool={"nodes": 2}),
+           after=eks(pool={"nodes": 3})),
+    Change(what="a further zone of the cluster", key="`cluster.zones`",
            before=cluster(zones=["us-east-2a", "us-east-2b"]),
-           after=cluster(zones=["us-east-2a", "us-east-2b", "us-east-2c"]), anew=("Network", "EfsCache")),
-    Change(what="stack renamed, `cluster.name` said", key="pulumi stack rename", before=cluster(name="ours"),
-           after=cluster(name="ours"), renamed="other", nodes=("CPU", "GPU")),
+           after=cluster(zones=["us-east-2a", "us-east-2b", "us-east-2c"]), anew=named("dynamo-dev", "model-cache")),
+    Change(what="another zone of the GPU nodes", key="`pool.zones`", before=eks(pool={"zones": ["us-east-2a"]}),
+           after=eks(pool={"zones": ["us-east-2b"]}), anew=named("gpu-nodes"), nodes=named("GPU")),
+    Change(what="add-ons and machine images", key="`cluster.updated`", after=cluster(updated="2026-11"),
+           nodes=EVERY_NODE),
+    Change(what="Kubernetes version", key="`cluster.version`", before=cluster(version="1.34"), after=EKS,
+           nodes=EVERY_NODE),
+    Change(what="the same on a Capacity Block whose nodes run", key="`cluster.version`",
+           before=block() | {"cluster": EKS["cluster"] | {"version": "1.34"}}, after=block(), nodes=EVERY_NODE,
+           refused=True),
+    Change(what="next Capacity Block, after `pool.active: false`", key="`pool.capacity`", before=block(active=False),
+           after=block(NEXT_BLOCK), anew=GRAPH),
+    Change(what="the same in another zone", key="`pool.capacity`, `pool.zones`", before=block(active=False),
+           after=block(NEXT_BLOCK, "us-east-2b"), anew=GRAPH | {"gpu-nodes"}),
+    Change(what="stack renamed, its cluster not", key="`cluster.name`, then `pulumi stack rename`",
+           before=cluster(name="ours"), after=cluster(name="ours"), renamed="other", nodes=EVERY_NODE),
 )  # fmt: skip
 """Rows of the page, in its order."""
 
