@@ -40,11 +40,19 @@ from graphs.names import (
     engine_config_map,
 )  # fmt: skip
 from graphs.placement import cpu_affinity, frontend_affinity, worker_affinity, worker_nodes
-from graphs.security import as_root, container_security, pod_security, worker_pod_security, worker_security
+from graphs.security import (
+    as_root,
+    container_security,
+    pod_security,
+    security_beside,
+    worker_pod_security,
+    worker_security,
+)  # fmt: skip
 from targets.catalogue import Engine, Role
 from targets.checks import component_name
 from targets.plan import GraphPlan, Planner, WorkerPlan
 from targets.releases import graph_api_version
+from targets.transport import Transport
 
 _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
     Engine.TRTLLM: trtllm.command,
@@ -149,12 +157,16 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
         name=inference_extension.PICKER,
         kind="epp",
         replicas=1,
-        pod=_pod(plan, affinity=cpu_affinity(plan), volumes=[_cache_volume(plan)]),
+        pod=_pod(
+            plan,
+            affinity=cpu_affinity(plan),
+            volumes=[_cache_volume(plan), inference_extension.scratch_volume()],
+        ),
         container=_container(
             inference_extension.picker_image(plan),
             None,
             env={**_environment(plan, "picker"), **inference_extension.picker_environment(plan)},
-            mounts=[_cache_mount()],
+            mounts=[_cache_mount(), inference_extension.scratch_mount()],
             probes=probes.endpoint_picker(),
         ),
         requests=plan.target.frontend_requests,
@@ -171,6 +183,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
         env={**_environment(plan, "sidecar"), "NVIDIA_VISIBLE_DEVICES": "void", **command.env},
         mounts=[_cache_mount()],
         probes=probes.frontend_sidecar(),
+        security=security_beside(plan.grants),
     )
 
 
@@ -279,7 +292,7 @@ def _sum(requests: Iterable[tuple[Mapping[str, str], int]]) -> dict[str, str]:
 
 
 def _worker_security(plan: GraphPlan) -> dict[str, Any]:
-    security = worker_security(plan.grants)
+    security = worker_security(plan.grants, network=plan.transport is not Transport.NODE)
     return as_root(security) if plan.runs_as_root else security
 
 

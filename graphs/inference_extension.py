@@ -4,6 +4,8 @@ Sources: Dynamo's reference of Gateway API routing (generated objects, environme
 component) and the picker's own code (what it reads of a request).
 """
 
+from typing import Any
+
 from graphs.names import VOCABULARY_PATH
 from targets.catalogue import MODEL_ID
 from targets.plan import ENDPOINT_PICKER_REPOSITORY, GraphPlan
@@ -16,6 +18,20 @@ SIDECAR = "sidecar-frontend"
 """Name of the container beside each worker, as in Dynamo's examples."""
 ROUTED_PATHS = ("/v1/chat/completions",)
 """What the picker can route: it reads every body as a chat request, and refuses one that is not."""
+
+
+_SCRATCH = "hf-cache"
+"""The operator's name of the empty folder that it mounts in the picker's home."""
+
+
+def scratch_volume() -> dict[str, Any]:
+    """The operator's own, said again: a component's list of volumes takes the place of the operator's."""
+    return {"name": _SCRATCH, "emptyDir": {}}
+
+
+def scratch_mount() -> dict[str, Any]:
+    """As `scratch_volume`. Nothing else is lost: the picker's configuration is mounted for earlier pickers alone."""
+    return {"name": _SCRATCH, "mountPath": "/home/nonroot/.cache"}
 
 
 def pool_name(graph: str) -> str:

@@ -110,9 +110,10 @@ def devices(plan: GraphPlan, gpus: int) -> dict[str, str]:
 def in_host_memory(plan: GraphPlan, planned: WorkerPlan) -> bool:
     """Whether vLLM stages KV cache in a buffer of the host itself.
 
-    It does between pods of one node. Not where a recipe keeps the hybrid cache manager, which is not known to work
-    with that, and not on 0.4, which has no such setting.
+    It does over TCP; between pods of one node its buffers are on the GPU, as in upstream's recipe of that form. Not
+    where a recipe keeps the hybrid cache manager, which is not known to work with that, and not on 0.4, which has no
+    such setting.
     """
     said = "--no-disable-hybrid-kv-cache-manager" in planned.worker.arguments
-    slow = plan.transport in (Transport.NODE, Transport.TCP) and plan.version >= _CONNECTOR_SINCE
-    return plan.target.engine is Engine.VLLM and plan.target.disaggregated and slow and not said
+    tcp = plan.transport is Transport.TCP and plan.version >= _CONNECTOR_SINCE
+    return plan.target.engine is Engine.VLLM and plan.target.disaggregated and tcp and not said

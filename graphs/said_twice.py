@@ -1,4 +1,4 @@
-"""Refuses a user's arguments that a command line has already, or that a knob says. Pure.
+"""Refuses a user's arguments that a command line has, that a knob says, or that take other workers' GPUs. Pure.
 
 What a command line has, and which knob says what, is read off what the renderer writes. Sources of the other
 spellings: the parsers of Dynamo 0.4.1 to 1.6.1, of vLLM 0.26 and of SGLang 0.5.9 to 0.5.21.
@@ -39,6 +39,13 @@ _SPELLINGS: Mapping[Engine, tuple[tuple[str, ...], ...]] = {
 }
 """Flags of one meaning. The role of a worker, which the first of each engine says, is never the user's to say."""
 _OTHER_KNOBS = {"--router-mode": "frontend.routerMode", "--disaggregation-strategy": "disaggregationStrategy"}
+_MORE_GPUS: Mapping[Engine, tuple[str, ...]] = {
+    Engine.VLLM: (
+        "--data-parallel-size", "-dp", "--data-parallel-size-local", "-dpl", "--prefill-context-parallel-size", "-pcp",
+    ),
+    Engine.SGLANG: ("--dp-size", "--data-parallel-size", "--base-gpu-id", "--gpu-id-step"),
+}  # fmt: skip
+"""Arguments by which a worker takes other GPUs than the first of those that it sees."""
 _PROBES: tuple[tuple[str, Any, Any], ...] = (
     # More than one, as with one GPU a worker hands KV cache over otherwise.
     ("tensor_parallel", 2, 4),
@@ -69,6 +76,7 @@ def check_arguments(plan: GraphPlan) -> None:
     problems = list(_twice(plan, "frontend", ours, plan.knobs.frontend.extra_args))
     for planned in plan.workers:
         problems += _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
+        problems += _of_neighbours(plan, planned)
     if problems:
         raise Refusal("\n".join(problems))
 
@@ -114,6 +122,22 @@ def _twice(
         knob = f"{section}.{taken[meant]}" if meant and taken[meant] else _OTHER_KNOBS.get(meant or option)
         remedy = f"use {plan.key}.{knob}" if knob else "leave it out"
         yield f"{plan.key}.{section}.extraArgs: {word!r} is set already; {remedy}"
+
+
+def _of_neighbours(plan: GraphPlan, planned: WorkerPlan) -> Iterator[str]:
+    """Workers of one pod see the GPUs of all, their own first; in pods of their own they find no more than theirs."""
+    if (
+        not plan.in_one_pod or "--enable-dp-attention" in planned.extra_args
+    ):  # which splits the worker's own GPUs
+        return
+    section = f"{plan.key}.{planned.role}"
+    for word in dict.fromkeys(word.split("=")[0] for word in planned.extra_args):
+        option = _option(word)
+        if option and any(each.startswith(option) for each in _MORE_GPUS.get(plan.target.engine, ())):
+            yield (
+                f"{section}.extraArgs: {word!r} takes GPUs of other workers, which transport 'pod' has in one pod; use "
+                f"{section}.replicas for more workers or {section}.tensorParallel for larger ones"
+            )
 
 
 def _options(words: Iterable[str]) -> Iterator[str]:

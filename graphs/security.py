@@ -23,6 +23,11 @@ def container_security() -> dict[str, Any]:
     return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 
 
+def security_beside(grants: str) -> dict[str, Any]:
+    """SecurityContext of a container beside workers: where those are root it stays the user."""
+    return container_security() | ({} if grants == "none" else {"runAsNonRoot": True, "runAsUser": USER})
+
+
 def worker_pod_security(grants: str) -> dict[str, Any]:
     """PodSecurityContext of workers. grants: none, capabilities or privileged; both others are root.
 
@@ -33,16 +38,17 @@ def worker_pod_security(grants: str) -> dict[str, Any]:
     return {**pod_security(), "runAsNonRoot": False, "runAsUser": 0}
 
 
-def worker_security(grants: str) -> dict[str, Any]:
-    """SecurityContext of a worker's container.
+def worker_security(grants: str, *, network: bool) -> dict[str, Any]:
+    """SecurityContext of a worker's container. network: whether it registers memory with a network device.
 
     privileged: what Dynamo's guide to EFA calls required to register GPU memory with the network device. capabilities:
-    what upstream's own EFA tests and colocated recipes run with, and its guide to InfiniBand (SYS_RESOURCE).
+    what upstream's own EFA tests and colocated recipes (dynamo PR#12070) run with, and for a network what its guide to
+    InfiniBand adds (SYS_RESOURCE).
     """
     if grants == "privileged":
         return {"privileged": True}
     if grants == "capabilities":
-        added = ["IPC_LOCK", "SYS_PTRACE", "SYS_RESOURCE"]
+        added = ["IPC_LOCK", "SYS_PTRACE", *(["SYS_RESOURCE"] if network else [])]
         return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": added}}
     return container_security()
 

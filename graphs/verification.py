@@ -44,7 +44,15 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
         engine=plan.target.engine.value,
         transport=plan.transport if moves else None,
         kv_counter=(transferred_bytes(plan) or bytes_written_by_nixl(plan)) if moves else None,
+        conditional=_conditional(plan),
     )
+
+
+def _conditional(plan: GraphPlan) -> bool:
+    """Whether the frontend was told that it may have decode compute short prompts itself (from Dynamo 1.6)."""
+    said = plan.knobs.frontend
+    flags = any(word.startswith("--router-conditional-disagg") for word in said.extra_args)
+    return flags or any(name.startswith("DYN_ROUTER_CONDITIONAL_DISAGG") for name in said.env)
 
 
 def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, Any]:
@@ -110,6 +118,7 @@ def _arguments(expected: Expectation) -> list[str]:
     return [
         *("--model", expected.model, "--roles", ",".join(expected.roles)),
         *(["--disaggregated"] if expected.disaggregated else []),
+        *(["--conditional"] if expected.conditional else []),
         *("--dynamo-version", expected.version, "--router-mode", expected.router_mode),
         *(word for flag, value in optional.items() if value for word in (flag, value)),
     ]

@@ -50,10 +50,10 @@ DIFFERENCES = (
         items=("--is-prefill-worker", "--disaggregation-mode", "--kv-transfer-config"),
         targets=("vllm-disagg-h100",),
         ours="--disaggregation-mode and --kv-transfer-config with NixlConnector on both roles, from 1.0; its buffers "
-        "in host memory with `graph.transport: node` or `tcp`",
+        "in host memory with `graph.transport: tcp`",
         reason="From 1.0 on `--is-prefill-worker` is refused without a connector, and from 1.4 altogether; decode "
         "workers without a connector receive no KV cache. On 0.4 graphs say what the guide says but the parsers, which "
-        "that release does not have. NVLink does not reach from pod to pod.",
+        "that release does not have. Over TCP the cache passes through the host anyway.",
     ),
     Difference(
         items=("--kv-transfer-config",),
@@ -208,8 +208,8 @@ DIFFERENCES = (
         items=("docker --network", "docker --ipc", "docker --cap-add", "docker --ulimit"),
         targets=TRTLLM_GUIDES,
         ours="left out",
-        reason="Pods run unprivileged: shared memory is a volume of the pod, memory is locked only over a network that "
-        "needs it, and limits are the node's.",
+        reason="Pods run unprivileged unless their transport needs more: shared memory is a volume of the pod, memory "
+        "is locked only over a network that needs it, and limits are the node's.",
     ),
     Difference(
         items=("clear_namespace",),
@@ -222,10 +222,20 @@ DIFFERENCES = (
     Difference(
         items=("privileged", "hostIPC", "runAsUser", "capabilities"),
         targets=("trtllm-agg-gb200", *AGENTIC),
-        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA; "
-        "agentic workers on B200 root before 1.4",
-        reason="Inside one node nothing else needs more; `graph.kvTransfer` gives more. Before 1.4 vLLM cannot start "
-        "on B200 as another user, because FlashInfer links its kernels into a folder of root's (dynamo PR#12770).",
+        ours="user 1000, no privilege, no capability; privileged root over EFA, root with capabilities over RDMA and "
+        "with `graph.transport: node`; agentic workers on B200 root before 1.4",
+        reason="One pod as user 1000 is unverified: the recipe's own ran as root with SYS_PTRACE, IPC_LOCK and the "
+        "host's IPC (dynamo PR#11506), its separate pods since July 2026 as root with both capabilities (PR#12070), "
+        "which `graph.kvTransfer.grants: capabilities` gives. Nor does anything check the way that bytes take inside a "
+        "pod, beyond a warning where they are as slow as over TCP. Before 1.4 vLLM cannot start on B200 as another "
+        "user, because FlashInfer links its kernels into a folder of root's (dynamo PR#12770).",
+    ),
+    Difference(
+        items=("capabilities",),
+        targets=(*GUIDES, "trtllm-disagg-8k"),
+        ours="with `graph.transport: node` workers are root with IPC_LOCK and SYS_PTRACE",
+        reason="Upstream's recipe for separate pods on one node grants them (dynamo PR#12070); the guides run one "
+        "container.",
     ),
     Difference(
         items=("NCCL_MNNVL_ENABLE", "NCCL_CUMEM_ENABLE", "NCCL_NVLS_ENABLE", "NVIDIA_GDRCOPY"),
@@ -281,9 +291,9 @@ DIFFERENCES = (
         items=("one pod for all workers",),
         targets=AGENTIC_DISAGGREGATED,
         ours="the same unless autoscaled, behind an endpoint picker or with `graph.transport: node`, which gives each "
-        "worker a pod, together on one node",
-        reason="Those choose among pods, and workers in pods can be watched, restarted and scaled one by one. The "
-        "recipe found NIXL's handshake broken between pods on 1.3.0: verify after deploying.",
+        "worker a pod, together on one node, as the recipe does since July 2026 (dynamo PR#12070)",
+        reason="Those choose among pods, and workers in pods can be watched, restarted and scaled one by one. Whether "
+        "NVLink is reached between pods is contradicted: the recipe says so, vLLM PR#55906 found TCP.",
     ),
     Difference(
         items=("--planner-profile-data",),

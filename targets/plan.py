@@ -238,7 +238,8 @@ class GraphPlan:
         if not self.target.disaggregated or not self.target.gpus:
             return "none"
         over_efa = "capabilities" if self.pods_share_nodes else "privileged"
-        usual = {Transport.EFA: over_efa, Transport.RDMA: "capabilities"}.get(self.transport, "none")
+        with_capabilities = dict.fromkeys((Transport.RDMA, Transport.NODE), "capabilities")
+        usual = {Transport.EFA: over_efa, **with_capabilities}.get(self.transport, "none")
         return self.knobs.kv_transfer.grants or usual
 
     @property

@@ -44,13 +44,14 @@ KV_PATHS = {
         KvPath(
             transport=Transport.POD,
             slow=False,
-            sentence="KV cache goes from GPU to GPU over NVLink: all workers are processes of one container",
+            sentence="KV cache goes from GPU to GPU over NVLink: all workers are processes of one container, which "
+            "nothing checks",
         ),
         KvPath(
             transport=Transport.NODE,
             slow=True,
-            sentence="KV cache goes through host memory or TCP: workers are pods of their own on one node, between "
-            "which CUDA IPC does not reach",
+            sentence="KV cache may go through host memory or TCP: workers are pods of their own on one node, which "
+            "dynamo PR#12070 calls the NVLink path and vllm PR#55906 found out of CUDA IPC's reach",
         ),
         KvPath(
             transport=Transport.EFA,

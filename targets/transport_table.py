@@ -8,7 +8,8 @@ Table = Callable[[tuple[str, ...], Iterable[Iterable[object]]], str]
 
 _GRANTS = {
     Transport.POD: "user 1000, nothing; all GPUs of the graph, each worker its own first",
-    Transport.NODE: "user 1000, nothing",
+    Transport.NODE: "workers alone: root with IPC_LOCK and SYS_PTRACE, as the agentic recipes of this form have "
+    "(Dynamo PR#12070); `kvTransfer.grants: none` gives user 1000 and nothing",
     Transport.EFA: "privileged root, `vpc.amazonaws.com/efa` by the GPUs' PCIe roots, the `-efa` image; with "
     "`kvTransfer.grants: capabilities`, and where another pod with GPUs fits on a worker's node (of its own role, or "
     "of another graph of the pool), root with IPC_LOCK, SYS_PTRACE, SYS_RESOURCE instead: a privileged container sees "
@@ -27,9 +28,11 @@ _PLACEMENT = {
 }
 _MEASURED = {
     Transport.POD: "the agentic recipes' published figures are of this form (Dynamo PR#11506, in-pod); vLLM PR#55906 "
-    "(2 × H100): with one PID namespace and every GPU visible, CUDA IPC without a copy",
-    Transport.NODE: "not in this form. vLLM PR#55906 (2 × H100): CUDA IPC between containers without one PID namespace "
-    "fails, and KV cache goes over TCP",
+    "(2 × H100): with one PID namespace and every GPU visible, CUDA IPC without a copy. User 1000 is unverified: "
+    "PR#11506 ran as root with SYS_PTRACE, IPC_LOCK and the host's IPC",
+    Transport.NODE: "sources contradict each other. Dynamo PR#12070 (July 2026) made the agentic recipes this form, "
+    "for NVLink, and kept the figures that were measured in one pod; vLLM PR#55906 (2 × H100): CUDA IPC between "
+    "containers without one PID namespace fails, and KV cache goes over TCP",
     Transport.EFA: "Dynamo's guide: 9.6 GB/s with 4 devices a worker of a p5.48xlarge",
     Transport.RDMA: "Dynamo's guide: 0.2 to 0.5 s to the first token (8B model, 8,000 tokens in)",
     Transport.NVLINK: "unverified. TensorRT-LLM PR#16619: GPT-OSS-120B with NIXL on two P6e-GB200 nodes completed 0 "
@@ -53,8 +56,13 @@ from 6.8 on, which EKS's nodes have; its guide to TensorRT-LLM recommends UCX. T
 whether EFA needs privilege: root with IPC_LOCK and SYS_PTRACE is what upstream's EFA test of vLLM on a p5.48xlarge runs
 with. EFA and RDMA lock memory: nodes that this project makes raise that limit (`RLIMIT_MEMLOCK` for containerd, by
 nodeadm), which no node has been seen to heed; on other clusters it is the nodes' own. If NIXL cannot register memory,
-look at `ulimit -l` in a worker. On GB200 every graph
-gets a ComputeDomain, without which NCCL fails while the model loads, and the NCCL settings that the guide requires.
+look at `ulimit -l` in a worker. Inside one pod nothing checks the way: where workers count bytes and seconds (vLLM;
+TensorRT-LLM if told to) verification warns below 0.1 GB/s, what the guide measured over TCP; others are not seen. Two
+things that the guides set up for EFA are not set up here. GDRCopy (`/dev/gdrdrv`): the guide's 9.6 GB/s are with it, it
+recommends it without requiring it, and expects 1 to 3 GB/s where GPU memory is staged through the host; NVIDIA's GPU
+Operator from 26 on installs it. Huge pages: `FI_EFA_USE_HUGE_PAGE=1` with `hugepages-2Mi: 5120Mi` a pod is one of the
+guide's settings of EFA, without a figure. On GB200 every graph gets a ComputeDomain, without which NCCL fails while the
+model loads, and the NCCL settings that the guide requires.
 """
 
 

@@ -77,17 +77,27 @@ def test_added_containers_run_as_unprivileged_and_offline_as_the_others(target: 
     picker = components(graph)[PICKER]
     assert picker["podTemplate"]["spec"]["securityContext"]["runAsNonRoot"] is True
     for container in (containers(picker)["main"], *(each["sidecar-frontend"] for each in workers(graph))):
-        assert container["securityContext"] == {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-        }
-        assert container["volumeMounts"] == [
-            {"name": "model-cache", "mountPath": "/opt/models", "readOnly": True}
-        ]
+        security = container["securityContext"]
+        assert security["capabilities"] == {"drop": ["ALL"]}
+        assert security["allowPrivilegeEscalation"] is False
+        assert security.get("runAsUser", 1000) == 1000
+        cache = {"name": "model-cache", "mountPath": "/opt/models", "readOnly": True}
+        assert container["volumeMounts"][0] == cache
         assert environment(container)["HF_HUB_OFFLINE"] == "1"
         assert "limits" not in container.get("resources", {})
     for each in workers(graph):
+        as_root = graph.grants != "none"
+        assert ("runAsUser" in each["sidecar-frontend"]["securityContext"]) is as_root, "the pod says root"
         assert environment(each["sidecar-frontend"])["NVIDIA_VISIBLE_DEVICES"] == "void"
+
+
+def test_the_picker_keeps_the_folder_that_the_operator_gives_it_in_its_home() -> None:
+    """Our lists of volumes and mounts take the place of the operator's, in every release that was read."""
+    pod = components(plan("vllm-disagg-h100"))[PICKER]["podTemplate"]["spec"]
+    assert {"name": "hf-cache", "emptyDir": {}} in pod["volumes"]
+    mounts = pod["containers"][0]["volumeMounts"]
+    assert {"name": "hf-cache", "mountPath": "/home/nonroot/.cache"} in mounts
+    assert {each["name"] for each in mounts} == {each["name"] for each in pod["volumes"]}
 
 
 @pytest.mark.parametrize(

@@ -106,6 +106,24 @@ def test_infiniband_asks_for_a_device_a_gpu_by_the_cluster_s_own_name_for_it() -
         assert "kv_buffer_device" not in " ".join(main["args"])
 
 
+def test_pods_of_one_node_get_what_upstream_s_recipe_of_that_form_grants_and_only_the_workers() -> None:
+    """Dynamo PR#12070: root, SYS_PTRACE and IPC_LOCK, and buffers on the GPU."""
+    graph = plan("vllm-disagg-h100", H100, 1, transport="node")
+    for pod in workers(graph).values():
+        main = pod["containers"][0]
+        assert pod["securityContext"]["runAsUser"] == 0
+        assert main["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK", "SYS_PTRACE"]}
+        assert main["securityContext"]["allowPrivilegeEscalation"] is False
+        assert not {"hostIPC", "hostPID", "hostNetwork"} & pod.keys()
+        assert '"kv_buffer_device":"cpu"' not in " ".join(main["args"])
+    frontend = graph_deployment(graph, "dynamo")["spec"]["components"][0]["podTemplate"]["spec"]
+    assert frontend["securityContext"]["runAsUser"] == 1000
+    least = plan("vllm-disagg-h100", H100, 1, transport="node", kvTransfer={"grants": "none"})
+    for pod in workers(least).values():
+        assert pod["securityContext"]["runAsUser"] == 1000
+        assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+
+
 def test_tcp_is_given_nothing() -> None:
     for pod in workers(plan("trtllm-disagg-b200", B200, efa=False, transport="tcp")).values():
         assert pod["securityContext"]["runAsUser"] == 1000

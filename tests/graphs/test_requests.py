@@ -19,6 +19,7 @@ from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan, Pool, resolve
 from tests.graphs.test_deployment import PLANS, components
+from tests.graphs.test_deployment import plan as resolved
 
 PROJECT = Path(__file__).parents[2]
 STACKS = sorted(path.name.split(".")[1] for path in PROJECT.glob("Pulumi.*.yaml"))
@@ -103,7 +104,10 @@ def test_every_worker_asks_for_cpu_and_for_the_memory_of_its_weights(name: str) 
 
 def test_kv_cache_in_host_memory_is_asked_for() -> None:
     """8×H100, TP4: each worker's GPUs hold about 226 GiB of KV cache beside the weights."""
-    staged = requests(PLANS["vllm-disagg-h100-1.4.2-node"])["VllmDecodeWorker"]
+    over_tcp = resolved(
+        "vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "tcp", "dynamoVersion": "1.4.2"}
+    )
+    staged = requests(over_tcp)["VllmDecodeWorker"]
     over_efa = requests(PLANS["vllm-disagg-h100-1.4.2-efa"])["VllmDecodeWorker"]
     assert figures(staged)["gib"] - figures(over_efa)["gib"] == 226
 

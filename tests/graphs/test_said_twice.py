@@ -109,6 +109,34 @@ def test_every_spelling_of_the_engines_parsers_is_refused(target: str, spelling:
         plan(target, {"prefill": {"extraArgs": [spelling, "2"]}})
 
 
+@pytest.mark.parametrize(
+    ("target", "arguments"),
+    [
+        ("vllm-disagg-h100", ["--data-parallel-size", "2"]),
+        ("vllm-disagg-h100", ["-dp", "2"]),
+        ("vllm-disagg-h100", ["--data_parallel_size=2"]),
+        ("sglang-disagg-h100", ["--dp-size", "2"]),
+        ("sglang-disagg-h100", ["--data-parallel-size", "2"]),
+        ("sglang-disagg-h100", ["--base-gpu-id", "4"]),
+    ],
+)
+def test_a_worker_of_one_pod_takes_no_neighbour_s_gpus(target: str, arguments: list[str]) -> None:
+    word = arguments[0].split("=")[0]
+    said = {"dynamoVersion": "1.4.2", "decode": {"extraArgs": arguments}}
+    with pytest.raises(ConfigError) as refusal:
+        plan(target, said)
+    assert str(refusal.value) == (
+        f"dynamo-gpt-oss:graph.decode.extraArgs: {word!r} takes GPUs of other workers, which transport 'pod' has in "
+        "one pod; use graph.decode.replicas for more workers or graph.decode.tensorParallel for larger ones"
+    )
+    plan(target, {**said, "transport": "node"})
+
+
+def test_attention_is_spread_over_the_worker_s_own_gpus() -> None:
+    arguments = ["--dp-size", "4", "--enable-dp-attention"]
+    plan("sglang-disagg-h100", {"dynamoVersion": "1.4.2", "decode": {"extraArgs": arguments}})
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_no_command_line_says_an_argument_twice(target: str) -> None:
     graph = plan(target, {})

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from graphs.scripts.verification.expectation import SLOW_TRANSPORTS
 from graphs.verification import GRAPH_ANNOTATION, expectation, job, script_config_map
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
-from targets.knobs import GraphKnobs, RoleKnobs
+from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
 from targets.plan import GraphPlan, Pool, resolve
 from targets.transport import KV_PATHS
 
@@ -85,6 +86,21 @@ def test_the_script_takes_what_the_job_says(
     assert (expected.version, expected.router_mode) == (str(graph.version), graph.router_mode)
     assert (expected.engine, expected.transport, expected.kv_counter) == (engine, transport, kv_counter)
     assert given.worker_port == ([9090] if transport == "pod" else [9090, 19090])
+
+
+@pytest.mark.parametrize(
+    ("frontend", "conditional"),
+    [
+        ({}, False),
+        ({"extra_args": ("--router-conditional-disagg",)}, True),
+        ({"extra_args": ("--router-conditional-disagg-config={}",)}, True),
+        ({"env": {"DYN_ROUTER_CONDITIONAL_DISAGG": "true"}}, True),
+    ],
+)
+def test_the_script_hears_that_decode_may_serve_alone(frontend: dict[str, Any], conditional: bool) -> None:
+    graph = plan("vllm-disagg-h100", "p5.48xlarge", GraphKnobs(frontend=FrontendKnobs(**frontend)))
+    given = script.parser().parse_args(arguments(graph))
+    assert script.expectation(given).conditional is conditional
 
 
 def test_the_script_warns_of_the_transports_that_are_slow() -> None:

@@ -341,6 +341,13 @@ def test_disaggregation_by_what_prefill_workers_count(
     assert (result.outcome, result.detail) == (outcome, detail)
 
 
+def test_a_prompt_that_decode_may_keep_proves_nothing(canned: str) -> None:
+    Canned.answers[CHAT] = [(200, chatted("stop", content="It."))]
+    assert tried("disaggregated", canned, of("1.6.1")).outcome == FAILED
+    result = tried("disaggregated", canned, replace(of("1.6.1"), conditional=True))
+    assert (result.outcome, "--router-conditional-disagg" in result.detail) == (SKIPPED, True)
+
+
 def test_workers_that_cannot_be_reached_prove_nothing(canned: str) -> None:
     Canned.answers["/health"] = [(200, listed("prefill", host="127.0.0.1"))]
     result = tried("disaggregated", canned, of("1.2.1"))
@@ -354,6 +361,8 @@ def test_workers_that_cannot_be_reached_prove_nothing(canned: str) -> None:
 EFA = of("1.6.1", transport="efa", kv_counter="agent_tx_bytes_total")
 NODE = of("1.6.1", transport="node", kv_counter="vllm:nixl_bytes_transferred_sum")
 VLLM = 'vllm:nixl_bytes_transferred_bucket{le="1"} 7\nvllm:nixl_bytes_transferred_sum{a="b"} 5e3\n'
+NAME, POD = "vllm:nixl_bytes_transferred_sum", replace(NODE, transport="pod")
+TIME = 'vllm:nixl_xfer_time_seconds_sum{{a="b"}} {}\n'
 
 
 @pytest.mark.parametrize(
@@ -368,6 +377,16 @@ VLLM = 'vllm:nixl_bytes_transferred_bucket{le="1"} 7\nvllm:nixl_bytes_transferre
         ("agent_tx_bytes 7\n", EFA, OK, "agent_tx_bytes_total says 7 bytes"),
         ("agent_tx_bytes_total 0\n", EFA, FAILED, "agent_tx_bytes_total is 0 on every worker"),
         ("other 1\n", EFA, SKIPPED, "none of its workers publishes agent_tx_bytes_total"),
+        ("agent_tx_bytes_total 0\n", replace(EFA, conditional=True), SKIPPED, "its frontend may have decode"),
+        (VLLM, POD, OK, "vllm:nixl_bytes_transferred_sum says 5000 bytes"),
+        (VLLM + TIME.format(1e-6), POD, OK, f"{NAME} says 5000 bytes in 1e-06 s (5 GB/s)"),
+        (
+            VLLM + TIME.format(1e-4),
+            POD,
+            WARNING,
+            f"{NAME} says 5000 bytes in 0.0001 s, 0.05 GB/s, and Dynamo's guide",
+        ),
+        (VLLM + TIME.format(1e-4), NODE, WARNING, "transport `node` is slow"),
         (VLLM, NODE, WARNING, "transport `node` is slow"),
         (VLLM, replace(NODE, kv_counter=None), WARNING, "transport `node` is slow"),
         (None, EFA, SKIPPED, "its workers' metrics cannot be read from here"),

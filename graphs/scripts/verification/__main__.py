@@ -39,6 +39,7 @@ def expectation(given: argparse.Namespace) -> Expectation:
         engine=given.engine,
         transport=given.transport,
         kv_counter=given.kv_counter,
+        conditional=given.conditional,
     )
 
 
@@ -54,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--engine", help="vllm, sglang, trtllm or mocker")
     made.add_argument("--transport", help="how KV cache travels between the workers, as in graph.transport")
     made.add_argument("--kv-counter", help="the workers' metric that counts bytes of KV cache")
+    made.add_argument("--conditional", action="store_true", help="where decode may serve a request alone")
     made.add_argument("--worker-port", type=int, action="append", default=[], help="of the workers' metrics")
     made.add_argument("--wait", type=float, default=0.0, help="seconds that a starting graph has")
     made.add_argument("--request-timeout", type=float, default=120.0, help="seconds for one answer")

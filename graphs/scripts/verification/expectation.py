@@ -14,7 +14,8 @@ class Expectation:
 
     version: its Dynamo release, `1.2.1`. router_mode: its frontend's. engine: vllm, sglang, trtllm or mocker, None
     where nobody says it. transport: how KV cache travels, as in `graph.transport`, None where nobody says it.
-    kv_counter: the metric of its workers that counts bytes of KV cache, None where they have none.
+    kv_counter: the metric of its workers that counts bytes of KV cache, None where they have none. conditional: whether
+    its frontend may leave a request with decode alone.
     """
 
     model: str
@@ -25,6 +26,7 @@ class Expectation:
     engine: str | None = None
     transport: str | None = None
     kv_counter: str | None = None
+    conditional: bool = False
 
     @property
     def release(self) -> tuple[int, int]:
@@ -75,7 +77,7 @@ def untold(name: str, expected: Expectation) -> str | None:
 
 
 SLOW_TRANSPORTS: Mapping[str, str] = {
-    "node": "the workers are pods of their own on one node, between which KV cache goes through host memory or TCP",
+    "node": "the workers are pods of their own on one node, between which KV cache may go through host memory or TCP",
     "tcp": "KV cache goes through host memory and TCP",
 }
 """Values of `graph.transport` over which KV cache is slow, and why."""
