@@ -5,6 +5,11 @@ from typing import Any
 
 USER = 1000
 """The user `dynamo` of NVIDIA's runtime images; also the owner that EFS access points are made with."""
+_WRITES_ALL = "DAC_OVERRIDE"
+"""For root to write what user 1000 owns: the images' home and its caches, which their group may not write.
+
+Upstream's manifests keep it, since they drop nothing.
+"""
 
 
 def pod_security() -> dict[str, Any]:
@@ -48,7 +53,7 @@ def worker_security(grants: str, *, network: bool) -> dict[str, Any]:
     if grants == "privileged":
         return {"privileged": True}
     if grants == "capabilities":
-        added = ["IPC_LOCK", "SYS_PTRACE", *(["SYS_RESOURCE"] if network else [])]
+        added = ["IPC_LOCK", "SYS_PTRACE", *(["SYS_RESOURCE"] if network else []), _WRITES_ALL]
         return {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"], "add": added}}
     return container_security()
 
@@ -59,4 +64,5 @@ def as_root(context: Mapping[str, Any]) -> dict[str, Any]:
     if context.get("privileged"):
         return as_user
     capabilities = context["capabilities"]
-    return as_user | {"capabilities": {**capabilities, "add": [*capabilities.get("add", []), "DAC_OVERRIDE"]}}
+    added = dict.fromkeys((*capabilities.get("add", []), _WRITES_ALL))
+    return as_user | {"capabilities": {**capabilities, "add": [*added]}}

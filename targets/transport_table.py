@@ -61,8 +61,9 @@ TensorRT-LLM if told to) verification warns below 0.1 GB/s, what the guide measu
 things that the guides set up for EFA are not set up here. GDRCopy (`/dev/gdrdrv`): the guide's 9.6 GB/s are with it, it
 recommends it without requiring it, and expects 1 to 3 GB/s where GPU memory is staged through the host; NVIDIA's GPU
 Operator from 26 on installs it. Huge pages: `FI_EFA_USE_HUGE_PAGE=1` with `hugepages-2Mi: 5120Mi` a pod is one of the
-guide's settings of EFA, without a figure. On GB200 every graph gets a ComputeDomain, without which NCCL fails while the
-model loads, and the NCCL settings that the guide requires.
+guide's settings of EFA, without a figure. Wherever workers are root with capabilities, DAC_OVERRIDE is one of them:
+caches in the images' home are their user's. On GB200 every graph gets a ComputeDomain, without which NCCL fails while
+the model loads, and the NCCL settings that the guide requires.
 """
 
 

@@ -91,7 +91,7 @@ def test_no_pod_has_more_than_it_needs_a_token_or_a_writable_cache(name: str) ->
         assert security["capabilities"]["drop"] == ["ALL"]
         assert security["capabilities"].get("add", []) == [
             *(["IPC_LOCK", "SYS_PTRACE"] if of_one_node else []),
-            *(["DAC_OVERRIDE"] if as_root else []),
+            *(["DAC_OVERRIDE"] if of_one_node or as_root else []),
         ]
         own_user = (0, False) if as_root else (None, None)
         assert (security.get("runAsUser"), security.get("runAsNonRoot")) == own_user

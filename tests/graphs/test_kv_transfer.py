@@ -12,7 +12,9 @@ from targets.plan import GraphPlan, Pool, resolve
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-CAPABILITIES = {"drop": ["ALL"], "add": ["IPC_LOCK", "SYS_PTRACE", "SYS_RESOURCE"]}
+CAPABILITIES = {"drop": ["ALL"], "add": ["IPC_LOCK", "SYS_PTRACE", "SYS_RESOURCE", "DAC_OVERRIDE"]}
+NODE = ["IPC_LOCK", "SYS_PTRACE", "DAC_OVERRIDE"]
+"""The last for root to write what the image's user owns."""
 
 
 def plan(target: str, instance: str, nodes: int = 2, *, efa: bool = True, **knobs: Any) -> GraphPlan:
@@ -112,7 +114,7 @@ def test_pods_of_one_node_get_what_upstream_s_recipe_of_that_form_grants_and_onl
     for pod in workers(graph).values():
         main = pod["containers"][0]
         assert pod["securityContext"]["runAsUser"] == 0
-        assert main["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["IPC_LOCK", "SYS_PTRACE"]}
+        assert main["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": NODE}
         assert main["securityContext"]["allowPrivilegeEscalation"] is False
         assert not {"hostIPC", "hostPID", "hostNetwork"} & pod.keys()
         assert '"kv_buffer_device":"cpu"' not in " ".join(main["args"])
