@@ -9,9 +9,13 @@ from graphs.names import MANAGED_BY, RETAINED
 
 
 class Cluster(Protocol):
-    """Any kind of cluster, to those who only put objects onto it. ready: what must be there before anything is."""
+    """Any kind of cluster, to those who only put objects onto it. ready: what must be there before anything is.
+
+    keeper: the provider of what may outlive the stack, which takes over what an earlier one left.
+    """
 
     provider: kubernetes.Provider
+    keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
 
 
@@ -20,17 +24,18 @@ def provider(
     *,
     kubeconfig: pulumi.Input[str] | None,
     context: str | None = None,
-    retain: bool = False,
+    takes_over: bool = False,
 ) -> kubernetes.Provider:
-    """The provider of the stack's cluster. retain: take over what an earlier stack left for this one."""
+    """The provider of the stack's cluster. takes_over: one more, for what an earlier stack left for this one alone."""
     return kubernetes.Provider(
-        "cluster",
+        "cluster-retained" if takes_over else "cluster",
         kubeconfig=kubeconfig,
         context=context,
         # In place: a new token or engine file must not take the old object away first.
         enable_secret_mutable=True,
         enable_config_map_mutable=True,
-        upsert_existing_objects=retain,
+        # Of all other objects one that is there already is somebody else's.
+        upsert_existing_objects=takes_over,
         opts=pulumi.ResourceOptions(parent=parent),
     )
 

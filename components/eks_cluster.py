@@ -57,6 +57,7 @@ class EksCluster(pulumi.ComponentResource):
     """Control plane, add-ons, CPU nodes, the provider for them and the stack's namespace."""
 
     provider: kubernetes.Provider
+    keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
     """What must be there before anything is put into the namespace."""
     kubeconfig: pulumi.Output[str]
@@ -97,7 +98,7 @@ class EksCluster(pulumi.ComponentResource):
             private=args.private_access_from,
             after=rules,
         )
-        self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
+        self.provider = self.keeper = cluster_access.provider(self, kubeconfig=self.kubeconfig)
         there = [*admins, *network, nodes, *storage]
         self.ready = [*there, self._default_storage_class(there)]
         if args.create_namespace:

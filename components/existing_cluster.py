@@ -26,6 +26,7 @@ class ExistingCluster(pulumi.ComponentResource):
     """The provider for the cluster and the namespace that the stack works in."""
 
     provider: kubernetes.Provider
+    keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
     """What must be there before anything is put into the namespace."""
 
@@ -33,9 +34,14 @@ class ExistingCluster(pulumi.ComponentResource):
         self, name: str, args: ExistingClusterArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ExistingCluster", name, None, opts)
-        self.provider = provider(self, kubeconfig=args.kubeconfig, context=args.context, retain=args.retain)
+        self.provider = provider(self, kubeconfig=args.kubeconfig, context=args.context)
+        self.keeper = (
+            provider(self, kubeconfig=args.kubeconfig, context=args.context, takes_over=True)
+            if args.retain
+            else self.provider
+        )
         made = (
-            namespace(self, args.namespace, self.provider, retain=args.retain)
+            namespace(self, args.namespace, self.keeper, retain=args.retain)
             if args.create_namespace
             else None
         )

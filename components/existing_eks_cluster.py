@@ -31,6 +31,7 @@ class ExistingEksCluster(pulumi.ComponentResource):
     """The provider for the cluster, the stack's namespace, and what a GPU pool must know of the cluster."""
 
     provider: kubernetes.Provider
+    keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
     kubeconfig: pulumi.Output[str]
     name: pulumi.Output[str]
@@ -50,9 +51,14 @@ class ExistingEksCluster(pulumi.ComponentResource):
         self.vpc_id = cluster.vpc_config.vpc_id
         self.security_group_id = security_group_of(cluster)
         self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
-        self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig, retain=args.retain)
+        self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
+        self.keeper = (
+            cluster_access.provider(self, kubeconfig=self.kubeconfig, takes_over=True)
+            if args.retain
+            else self.provider
+        )
         self.ready = (
-            [cluster_access.namespace(self, args.namespace, self.provider, retain=args.retain)]
+            [cluster_access.namespace(self, args.namespace, self.keeper, retain=args.retain)]
             if args.create_namespace
             else []
         )

@@ -19,7 +19,8 @@ class ModelCacheArgs:
     image: what the Job runs in. archs: CPU architectures that it holds. token_secret: name of the Secret with the
     Hugging Face token. volume: a PersistentVolume of the stack's own instead of a class. own_root: its root belongs to
     nobody yet (as of a Lustre file system). retain: keep the claim after the stack. source: variables of the download
-    that say where from. existing_claim: a claim that is filled already, which is read and checked instead.
+    that say where from. existing_claim: a claim that is filled already, which is read and checked instead. keeper: the
+    claim's provider, None for the component's own.
     """
 
     namespace: str
@@ -35,6 +36,7 @@ class ModelCacheArgs:
     retain: bool = False
     source: Mapping[str, str] = field(default_factory=dict)
     existing_claim: str | None = None
+    keeper: kubernetes.Provider | None = None
 
 
 class ModelCache(pulumi.ComponentResource):
@@ -67,7 +69,9 @@ class ModelCache(pulumi.ComponentResource):
             CACHE_CLAIM,
             metadata=manifest["metadata"],
             spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self, retain_on_delete=args.retain),
+            opts=pulumi.ResourceOptions(
+                parent=self, retain_on_delete=args.retain, provider=args.keeper if args.retain else None
+            ),
         )
 
     def _download(self, args: ModelCacheArgs) -> kubernetes.batch.v1.Job:

@@ -25,6 +25,7 @@ class ReferencedCluster(pulumi.ComponentResource):
     """The provider for the other stack's cluster, and this stack's namespace on it."""
 
     provider: kubernetes.Provider
+    keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
 
     def __init__(
@@ -35,9 +36,14 @@ class ReferencedCluster(pulumi.ComponentResource):
         kubeconfig: pulumi.Output[str] = pulumi.Output.secret(
             other.require_output("kubeconfig").apply(_as_text)
         )
-        self.provider = cluster_access.provider(self, kubeconfig=kubeconfig, retain=args.retain)
+        self.provider = cluster_access.provider(self, kubeconfig=kubeconfig)
+        self.keeper = (
+            cluster_access.provider(self, kubeconfig=kubeconfig, takes_over=True)
+            if args.retain
+            else self.provider
+        )
         self.ready = (
-            [cluster_access.namespace(self, args.namespace, self.provider, retain=args.retain)]
+            [cluster_access.namespace(self, args.namespace, self.keeper, retain=args.retain)]
             if args.create_namespace
             else []
         )

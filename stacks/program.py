@@ -194,6 +194,7 @@ def _model_cache(
             retain=settings.cache.retain and storage.volume is None,
             source={**hugging_face.variables(), **settings.cache.variables()},
             existing_claim=settings.cache.existing_claim,
+            keeper=cluster.keeper,
         ),
         pulumi.ResourceOptions(
             providers={"kubernetes": cluster.provider},
