@@ -308,6 +308,11 @@ def _eks_outputs(settings: Settings, eks: "Eks | None", pools: "Mapping[str, Gpu
         "cluster": eks.cluster.name,
         "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
         "cost": described(settings),
+        # What another program needs to put something beside the stack.
+        "vpcId": eks.vpc_id,
+        "privateSubnets": list(eks.subnets.values()),
+        "securityGroupId": eks.cluster.security_group_id,
+        "nodeGroups": {name: pool.node_group_name for name, pool in pools.items()},
         **({"capacityBlock": windows[MAIN_POOL]} if MAIN_POOL in windows else {}),
         **({"capacityBlocks": windows} if settings.pools and windows else {}),
     }

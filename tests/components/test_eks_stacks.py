@@ -410,3 +410,26 @@ def test_only_stacks_on_aws_load_its_sdk(stack: str, loaded: bool) -> None:
         [sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True
     )
     assert run.stdout.split()[-1] == str(loaded)
+
+
+@pytest.mark.parametrize(("name", "pools"), [
+    ("block not begun", {"main"}),
+    ("several pools", {"main", "h100", "gb200", "next-block"}),
+    ("existing EKS", {"main"}),
+])  # fmt: skip
+def test_another_program_finds_what_it_needs_to_stand_beside_the_stack(name: str, pools: set[str]) -> None:
+    outputs = evaluated(name).outputs
+    assert {
+        "cluster",
+        "kubeconfig",
+        "vpcId",
+        "securityGroupId",
+        "namespace",
+        "model",
+        "target",
+    } <= outputs.keys()
+    assert outputs["nodeGroups"].keys() == pools
+    zones = {
+        r.inputs["availabilityZone"] for r in of_type(name, "aws:ec2/subnet:Subnet") if "-private-" in r.name
+    }
+    assert len(outputs["privateSubnets"]) >= max(1, len(zones))
