@@ -8,6 +8,7 @@ import pulumi
 import pulumi_aws as aws
 
 from components import aws_provider
+from components.budget import Budget, BudgetArgs
 from components.eks_cluster import EksCluster, EksClusterArgs
 from components.existing_eks_cluster import ExistingEksCluster, ExistingEksClusterArgs
 from components.gpu_enablement import GpuEnablement, GpuEnablementArgs
@@ -60,6 +61,9 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     if isinstance(said, ExistingEksSettings):
         return _existing(settings, said, provider, fixed)
     said = said.model_copy(update={"public_access_from": public})
+    if said.budget is not None:
+        limit = BudgetArgs(stack=stack, usd_per_month=said.budget.usd_per_month, notify=said.budget.notify)
+        Budget("budget", limit, pulumi.ResourceOptions(providers=[provider]))
     return _new(settings, said, said.name or f"dynamo-{stack}", provider, fixed)
 
 

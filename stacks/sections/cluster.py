@@ -96,6 +96,19 @@ class _Aws(_Cluster):
     """Whether Session Manager (`aws ssm start-session`) reaches the nodes, for those that do not join."""
 
 
+class Budget(Strict):
+    """A budget of AWS's that counts what has the stack's tag, once the account has activated `stack` for cost
+    allocation. It writes at 80 % of the limit, and when the month is going to cost more than the limit.
+    """
+
+    usd_per_month: float = Field(ge=1, le=10_000_000, allow_inf_nan=False)
+    """The limit, in USD."""
+    notify: tuple[
+        Annotated[str, StringConstraints(pattern=r"^[^\s@]+@[^\s@]+\.[^\s@]+$", max_length=50)], ...
+    ] = Field(min_length=1, max_length=10)
+    """Mail addresses, 10 at most."""
+
+
 class NewEksCluster(_Aws):
     """An EKS cluster of the stack's own."""
 
@@ -136,6 +149,8 @@ class NewEksCluster(_Aws):
     a replaced node reaches the volumes of its zone; fewer stand in as many zones."""
     log_retention_days: Literal[1, 7, 30, 90, 365] = 30
     """How long control-plane logs are kept."""
+    budget: Budget | None = None
+    """An AWS Budget on the stack."""
 
     @property
     def zone_names(self) -> tuple[str, ...]:

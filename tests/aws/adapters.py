@@ -584,6 +584,44 @@ def _lustre(account: Account, _: str, given: dict[str, Any]) -> Made:
     return system, {"dnsName": f"{system}.fsx.{account.region}.amazonaws.com", "mountName": "abcdefgh"}
 
 
+def _budget(account: Account, name: str, given: dict[str, Any]) -> Made:
+    """As the provider does: the budget, and then each notification with its subscribers."""
+    owner = account.call("sts", "GetCallerIdentity")["Account"]
+    account.call(
+        "budgets", "CreateBudget",
+        AccountId=owner,
+        Budget={
+            "BudgetName": name, "BudgetType": given["budgetType"], "TimeUnit": given["timeUnit"],
+            "BudgetLimit": {"Amount": given["limitAmount"], "Unit": given["limitUnit"]},
+            "CostFilters": {each["name"]: each["values"] for each in given["costFilters"]},
+        },
+    )  # fmt: skip
+    for each in given["notifications"]:
+        botocheck.check(
+            "budgets",
+            "CreateNotification",
+            {
+                "AccountId": owner,
+                "BudgetName": name,
+                "Notification": {
+                    "NotificationType": each["notificationType"],
+                    "ComparisonOperator": each["comparisonOperator"],
+                    "Threshold": each["threshold"],
+                    "ThresholdType": each["thresholdType"],
+                },
+                "Subscribers": [
+                    {"SubscriptionType": "EMAIL", "Address": address}
+                    for address in each["subscriberEmailAddresses"]
+                ],
+            },
+        )
+    return f"{owner}:{name}", {"name": name}
+
+
+def _no_budget(account: Account, made: str, state: dict[str, Any]) -> None:
+    account.call("budgets", "DeleteBudget", AccountId=made.partition(":")[0], BudgetName=state["name"])
+
+
 def _delete(service: str, operation: str, key: str) -> Callable[[Account, str, dict[str, Any]], None]:
     def delete(account: Account, made: str, _: dict[str, Any]) -> None:
         account.call(service, operation, **{key: made})
@@ -634,6 +672,7 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Adapter(_attachment, _no_attachment),
     "aws:iam/rolePolicy:RolePolicy": Adapter(_role_policy, _no_role_policy),
     "aws:kms/key:Key": Adapter(_key, _no_key),
+    "aws:budgets/budget:Budget": Adapter(_budget, _no_budget),
     "aws:cloudwatch/logGroup:LogGroup": Adapter(
         _log_group, _delete("logs", "DeleteLogGroup", "logGroupName")
     ),
@@ -775,6 +814,13 @@ def snapshot(account: Account) -> dict[str, list[str]]:
         "cluster": list(account.call("eks", "ListClusters")["clusters"]),
         "role": listed("iam", "ListRoles", "Roles", "RoleName"),
         "key": [key for key, state in states.items() if state != "PendingDeletion"],
+        "budget": listed(
+            "budgets",
+            "DescribeBudgets",
+            "Budgets",
+            "BudgetName",
+            AccountId=account.call("sts", "GetCallerIdentity")["Account"],
+        ),
         "log group": listed("logs", "DescribeLogGroups", "logGroups", "logGroupName"),
         "lustre": listed("fsx", "DescribeFileSystems", "FileSystems", "FileSystemId"),
         "file system": listed("efs", "DescribeFileSystems", "FileSystems", "FileSystemId"),

@@ -43,7 +43,7 @@ def test_prod_comes_up_on_moto_and_leaves_nothing_but_what_it_retains() -> None:
 
 
 def test_everything_else_that_a_cluster_can_have() -> None:
-    """Access entries, a public endpoint for named ranges, several nodes in a placement group, Lustre, an end."""
+    """Access entries, a public endpoint for named ranges, nodes in a placement group, Lustre, an end, a budget."""
     config = {
         "target": "trtllm-disagg-b200",
         "cluster": {
@@ -52,6 +52,7 @@ def test_everything_else_that_a_cluster_can_have() -> None:
             "zones": ["us-east-2a", "us-east-2c"],
             "publicAccessFrom": ["203.0.113.0/24"],
             "admins": ["arn:aws:iam::123456789012:role/ml-platform"],
+            "budget": {"usdPerMonth": 500, "notify": ["ml@example.com", "finance@example.com"]},
         },
         "pool": {"nodes": 2, "zones": ["us-east-2b"]},
         "cache": {"kind": "fsx", "size": "1200Gi"},
@@ -69,6 +70,7 @@ def test_everything_else_that_a_cluster_can_have() -> None:
             arn,
             f"{arn.replace(':cluster/', ':nodegroup/')}/*",
         }, "a stack of the same name in another cluster is none of its business"
+        assert snapshot(account)["budget"] == ["budget"]
         kept = {kind for kind, _ in account.beside}
         assert kept == {"addon", "access-entry", "access-policy", "placement-group", "pod-identity"}
         pool = deployment.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]

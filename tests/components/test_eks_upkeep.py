@@ -1,6 +1,7 @@
 """What an EKS cluster of the stack's own costs over time: versions, nodes' updates, tags, and what outlives what."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ from ops.compare import resource_changes
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile
 from ops.synth import described
+from stacks.settings import ConfigError
 from tests.components.test_eks_stacks import PROJECT
 
 B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}
@@ -151,3 +153,39 @@ def test_policies_are_of_the_regions_partition(region: str, partition: str) -> N
     config = {**cluster(region=region), "target": "mocker-disagg-cpu"}
     policies = of_type(synth(config), "aws:iam/rolePolicyAttachment:RolePolicyAttachment").values()
     assert {r.inputs["policyArn"].split(":")[1] for r in policies} == {partition}
+
+
+def test_a_budget_counts_the_stacks_tag_and_writes_in_time(plain: Evaluation) -> None:
+    assert not of_type(plain, "aws:budgets/budget:Budget"), "an option"
+    said = {"usdPerMonth": 1500, "notify": ["ml@example.com"]}
+    evaluation = synth(cluster(budget=said))
+    (budget,) = of_type(evaluation, "aws:budgets/budget:Budget").values()
+    assert (budget.inputs["limitAmount"], budget.inputs["timeUnit"]) == ("1500.00", "MONTHLY")
+    # The provider's name for the tag that everything of the stack has.
+    (provider,) = of_type(evaluation, "pulumi:providers:aws").values()
+    tagged = json.loads(provider.inputs["defaultTags"])["tags"]["stack"]
+    assert budget.inputs["costFilters"] == [{"name": "TagKeyValue", "values": [f"user:stack${tagged}"]}]
+    written = {
+        each["notificationType"]: (each["threshold"], each["subscriberEmailAddresses"])
+        for each in budget.inputs["notifications"]
+    }
+    assert written == {"ACTUAL": (80, said["notify"]), "FORECASTED": (100, said["notify"])}
+
+
+@pytest.mark.parametrize(("said", "key"), [
+    ({"usdPerMonth": 0, "notify": ["ml@example.com"]}, "cluster.budget.usdPerMonth"),
+    ({"usdPerMonth": 9, "notify": ["nobody"]}, "cluster.budget.notify"),
+    ({"usdPerMonth": 9, "notify": []}, "cluster.budget.notify"),
+])  # fmt: skip
+def test_a_budget_that_aws_would_refuse_is_refused(said: dict[str, Any], key: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(f"dynamo-gpt-oss:{key}")):
+        synth(cluster(budget=said))
+
+
+def test_a_large_limit_is_not_written_as_a_power_of_ten() -> None:
+    (budget,) = of_type(
+        synth(cluster(budget={"usdPerMonth": 1234567.5, "notify": ["ml@example.com"]})),
+        "aws:budgets/budget:Budget",
+    ).values()
+    assert float(budget.inputs["limitAmount"]) == 1234567.5
+    assert "e" not in budget.inputs["limitAmount"]
