@@ -7,6 +7,7 @@ may delete, takes the worst: whatever nothing depends on goes at once, the netwo
 
 import gc
 import threading
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -46,9 +47,13 @@ class Held:
 
 
 class Stack(MotoMocks):
-    """A stack of one person. broken_off: whether making or deleting anything is refused once, at first."""
+    """A stack of one person.
 
-    def __init__(self, world: World, name: str, *, broken_off: bool = False) -> None:
+    broken_off: (part, parts) of the resources that are refused once, when first made and when first deleted; None for
+    no refusal. All parts together are every resource.
+    """
+
+    def __init__(self, world: World, name: str, *, broken_off: tuple[int, int] | None = None) -> None:
         super().__init__(world.account)
         self.world, self.name, self.broken_off = world, name, broken_off
         self.state: dict[Key, Held] = {}
@@ -141,7 +146,10 @@ class Stack(MotoMocks):
         return True
 
     def _break_off(self, what: str, key: Key) -> None:
-        if self.broken_off and (what, key) not in self._broken and key[0].startswith(("aws:", "kubernetes:")):
+        if self.broken_off is None or not key[0].startswith(("aws:", "kubernetes:")):
+            return
+        part, parts = self.broken_off
+        if zlib.crc32("".join(key).encode()) % parts == part and (what, key) not in self._broken:
             self._broken.add((what, key))
             raise self.world.no("broken off", f"{what} {key}: RequestLimitExceeded")
 

@@ -1,5 +1,6 @@
 """Every EKS stack through its life on an account that says no; `python -m tests.aws.lifecycle` prints one line of it.
 
+Each stack is broken off at another part of its resources: together at all that they have in common.
 A life: up, again without a change, with other knobs, down, up again, and down. Simulated: the account (moto with the
 rules of refusals.py) and the engine (engine.py). Real: the program, and every input that it gives to AWS.
 """
@@ -84,7 +85,9 @@ class Life:
     left: dict[str, list[str]]
 
 
-def live(account: World, name: str, config: Mapping[str, Any], *, broken_off: bool = False) -> Life:
+def live(
+    account: World, name: str, config: Mapping[str, Any], *, broken_off: tuple[int, int] | None = None
+) -> Life:
     """Take one stack through its life. Raises AssertionError, or the Refusal that ends it early."""
     empty, stack = snapshot(account.account), Stack(account, name, broken_off=broken_off)
     bring_up(stack, config)
@@ -144,10 +147,11 @@ def left(account: World, empty: Mapping[str, list[str]]) -> dict[str, list[str]]
 def main() -> None:
     """One line: stacks, steps, refusals met, things left."""
     lives = []
-    for name in eks_stacks():
+    names = eks_stacks()
+    for part, name in enumerate(names):
         config = config_of(name)
         with account_of(config) as account:
-            lives.append(live(account, name, config, broken_off=True))
+            lives.append(live(account, name, config, broken_off=(part, len(names))))
     things = sum(len(ids) for life in lives for ids in life.left.values())
     print(
         f"{len(lives)} stacks, {sum(life.steps for life in lives)} steps, "
