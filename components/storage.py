@@ -74,21 +74,18 @@ class EfsCache(pulumi.ComponentResource):
         ).id
 
     def _mount_targets(self, network: Network) -> list[pulumi.Resource]:
-        """One for each subnet, and who may mount through them."""
-        group = _security_group(self._name, network, NFS_PORTS, self._child)
+        """One for each zone, by whose place they were called once, and who may mount through them."""
+        name, group = self._name, _security_group(self._name, network, NFS_PORTS, self._child)
         return [
             *(
                 aws.efs.MountTarget(
-                    f"{self._name}-{zone}",
+                    f"{name}-{zone}",
                     file_system_id=self.file_system_id,
                     subnet_id=subnet,
                     security_groups=[group.id],
-                    # They were called by their place, which another zone of the GPU nodes changes.
-                    opts=pulumi.ResourceOptions(
-                        parent=self, aliases=[pulumi.Alias(name=f"{self._name}-{position}")]
-                    ),
+                    opts=pulumi.ResourceOptions(parent=self, aliases=[pulumi.Alias(name=f"{name}-{place}")]),
                 )
-                for position, (zone, subnet) in enumerate(network.subnets.items())
+                for place, (zone, subnet) in enumerate(network.subnets.items())
             ),
             aws.efs.FileSystemPolicy(
                 self._name,
