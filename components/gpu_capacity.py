@@ -1,13 +1,13 @@
 """What EC2 says of the capacity that a GPU pool is to have, and what EKS would do to nodes that run."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pulumi
 import pulumi_aws as aws
 
 from targets.node_updates import OF_A_NODE, refusal
-from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
+from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem, ultraserver_end
 
 if TYPE_CHECKING:
     from components.gpu_node_pool import GpuNodePoolArgs
@@ -98,3 +98,32 @@ def _refuse(args: "GpuNodePoolArgs", problem: str | None) -> None:
 def window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:
     """Start, end and state of a block."""
     return {"start": block.start_date, "end": block.end_date, "state": block.state}
+
+
+def end_before_ec2_does(
+    name: str,
+    group: aws.eks.NodeGroup,
+    block: pulumi.Output[aws.ec2.GetCapacityBlockReservationResult],
+    child: pulumi.ResourceOptions,
+) -> aws.autoscaling.Schedule:
+    """Sets the size of an UltraServer's node group to 0, which drains it, before EC2 ends what runs in the block.
+
+    It is the Auto Scaling group's own, as EKS's scheduled action is, so it needs nothing of the cluster.
+    """
+    return aws.autoscaling.Schedule(
+        name,
+        scheduled_action_name=name,
+        autoscaling_group_name=group.resources.apply(_scaling_group),
+        start_time=block.end_date.apply(lambda end: end and ultraserver_end(end)),
+        desired_capacity=0,
+        # Of these EKS holds what it was told; -1 leaves them alone.
+        min_size=-1,
+        max_size=-1,
+        opts=child,
+    )
+
+
+def _scaling_group(made: Sequence[aws.eks.outputs.NodeGroupResource] | None) -> str:
+    """Name of the one Auto Scaling group that EKS makes for a node group."""
+    names = [group.name for each in made or () for group in each.autoscaling_groups or ()]
+    return str(names[0]) if names else ""  # nobody was asked, as above

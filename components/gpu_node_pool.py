@@ -9,6 +9,7 @@ import pulumi_aws as aws
 from components import iam, launch_template
 from components.gpu_capacity import (
     by_real_zone,
+    end_before_ec2_does,
     in_block,
     refuse_upgrade_of_running_nodes,
     where_offered,
@@ -63,6 +64,8 @@ class GpuNodePool(pulumi.ComponentResource):
         block = self._block()
         template = self._template()
         group = self._nodes(template, block)
+        if block is not None and args.instance.nodes_per_ultraserver and args.running:
+            end_before_ec2_does(f"{name}-end", group, block, self._child)
         self.node_group_name = group.node_group_name
         self.window = None if block is None else block.apply(window)
         self.register_outputs({"nodeGroupName": self.node_group_name, "window": self.window})

@@ -1,11 +1,17 @@
-"""What EC2 says of a pool's capacity, against what the pool asks for. Pure."""
+"""What EC2 says of a pool's capacity, against what the pool asks for. Pure, but for the time of day."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 from targets.capacity import CapacityKind, CapacityKnobs
 
 _NAMES = {CapacityKind.CAPACITY_BLOCK: "Capacity Block", CapacityKind.ODCR: "Capacity Reservation"}
+
+
+ULTRASERVER_LEAD = timedelta(minutes=75)
+"""How long before its block's end an UltraServer's nodes go: EC2 begins to end them 60 minutes before it (EKS user
+guide, P6e-GB200), and pods are to be drained by then. EKS's own scheduled action comes 40 minutes before."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,8 +36,13 @@ class Wanted:
     running: bool
 
 
+def ultraserver_end(block_end: str) -> str:
+    """When an UltraServer's nodes go. Both as `2026-12-08T11:30:00Z`."""
+    return f"{datetime.fromisoformat(block_end) - ULTRASERVER_LEAD:%Y-%m-%dT%H:%M:%SZ}"
+
+
 def reservation_problem(said: CapacityKnobs, found: Reservation, wanted: Wanted) -> str | None:
-    """A sentence that begins with the pool's key that does not fit, or None."""
+    """A sentence that begins with the pool's key that does not fit, now, or None."""
     it = f"{_NAMES[said.kind]} {said.reservation_id}"
     if found.zone != wanted.zone:
         return f"zones: {wanted.zone}, but {it} is in {found.zone}"
@@ -44,6 +55,13 @@ def reservation_problem(said: CapacityKnobs, found: Reservation, wanted: Wanted)
             f"active: true, but {it} is {found.state} (from {found.start} to {found.end}); "
             "set it to false until the block is active"
         )
+    if wanted.running and said.ultraserver and found.end:
+        over = ultraserver_end(found.end)
+        if datetime.fromisoformat(over) <= datetime.now(UTC):
+            return (
+                f"active: true, but {it} ends at {found.end}, and an UltraServer's nodes go at {over}, before EC2 ends "
+                "them; set it to false"
+            )
     return None
 
 

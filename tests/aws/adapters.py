@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import boto3
@@ -460,7 +461,31 @@ def _node_group(account: Account, name: str, given: dict[str, Any]) -> Made:
         nodeRepairConfig=given["nodeRepairConfig"],
         version=given.get("version"), releaseVersion=given.get("releaseVersion"),
     )  # fmt: skip
-    return f"{given['clusterName']}:{name}", {"nodeGroupName": name, "clusterName": given["clusterName"]}
+    scaling = {"autoscalingGroups": [{"name": f"eks-{name}-1"}]}
+    return f"{given['clusterName']}:{name}", {
+        "nodeGroupName": name, "clusterName": given["clusterName"], "resources": [scaling],
+    }  # fmt: skip
+
+
+def _schedule(account: Account, _: str, given: dict[str, Any]) -> Made:
+    """moto makes no Auto Scaling group for a node group; the provider leaves out sizes of -1."""
+    sizes = {"MinSize": "minSize", "MaxSize": "maxSize", "DesiredCapacity": "desiredCapacity"}
+    botocheck.check(
+        "autoscaling",
+        "PutScheduledUpdateGroupAction",
+        {
+            "AutoScalingGroupName": given["autoscalingGroupName"],
+            "ScheduledActionName": given["scheduledActionName"],
+            "StartTime": given["startTime"],
+            **{key: int(given[said]) for key, said in sizes.items() if given[said] != -1},
+        },
+    )
+    assert datetime.fromisoformat(given["startTime"]) > datetime.now(UTC), (
+        "AWS: Given start time is in the past"
+    )
+    action = f"{given['autoscalingGroupName']}:{given['scheduledActionName']}"
+    account.keep("scheduled-action", action)
+    return action, {}
 
 
 def _no_node_group(account: Account, _: str, state: dict[str, Any]) -> None:
@@ -672,6 +697,7 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:iam/rolePolicyAttachment:RolePolicyAttachment": Adapter(_attachment, _no_attachment),
     "aws:iam/rolePolicy:RolePolicy": Adapter(_role_policy, _no_role_policy),
     "aws:kms/key:Key": Adapter(_key, _no_key),
+    "aws:autoscaling/schedule:Schedule": Adapter(_schedule, _drop("scheduled-action"), BOTOCORE),
     "aws:budgets/budget:Budget": Adapter(_budget, _no_budget),
     "aws:cloudwatch/logGroup:LogGroup": Adapter(
         _log_group, _delete("logs", "DeleteLogGroup", "logGroupName")

@@ -148,8 +148,45 @@ class TestCapacityBlock:
     def test_no_placement_group(self, made: Deployment) -> None:
         assert "Placement" not in template(made)
 
+    def test_eks_alone_ends_its_nodes(self, made: Deployment) -> None:
+        assert schedules(made) == []
+
     def test_runs_at_size(self, made: Deployment) -> None:
         assert group(made)["scalingConfig"] == {"minSize": 0, "maxSize": 2, "desiredSize": 2}
+
+
+GB200 = {"kind": "capacity-block", "reservationId": BLOCK, "ultraserver": "u-p6e-gb200x36"}
+
+
+def ultraserver(pool: Pool, account: Account, end: str, *, running: bool = True) -> Deployment:
+    account.blocks = {BLOCK: block("p6e-gb200.36xlarge", ZONE, endDate=end)}
+    return pool("p6e-gb200.36xlarge", GB200, nodes=9, running=running)
+
+
+def schedules(made: Deployment) -> list[dict[str, Any]]:
+    return list(made.of_type("aws:autoscaling/schedule:Schedule").values())
+
+
+def test_an_ultraservers_nodes_go_before_ec2_ends_them(account: Account, pool: Pool) -> None:
+    made = ultraserver(pool, account, "2126-12-08T11:30:00Z")
+    (action,) = schedules(made)
+    assert action["startTime"] == "2126-12-08T10:15:00Z"
+    assert [action[size] for size in ("desiredCapacity", "minSize", "maxSize")] == [0, -1, -1]
+    (scaling,) = made.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]["resources"]
+    assert scaling["autoscalingGroups"] == [{"name": action["autoscalingGroupName"]}]
+
+
+def test_nothing_ends_where_nothing_runs(account: Account, pool: Pool) -> None:
+    assert schedules(ultraserver(pool, account, "2026-01-08T11:30:00Z", running=False)) == []
+
+
+def test_an_ultraserver_that_is_about_to_end_gets_no_nodes(account: Account, pool: Pool) -> None:
+    with pytest.raises(pulumi.RunError) as refused:
+        ultraserver(pool, account, "2026-01-08T11:30:00Z")
+    assert str(refused.value) == (
+        f"dynamo-gpt-oss:pool.active: true, but Capacity Block {BLOCK} ends at 2026-01-08T11:30:00Z, and an "
+        "UltraServer's nodes go at 2026-01-08T10:15:00Z, before EC2 ends them; set it to false"
+    )
 
 
 def test_a_block_that_has_not_begun_gets_a_pool_of_size_zero(account: Account, pool: Pool) -> None:
