@@ -127,14 +127,18 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
 def down(
     stack: Stack, report: Report, *, timeout: float = TEARDOWN_TIMEOUT_SECONDS, state: Path = STATE
 ) -> None:
-    """Take the stack down, in order, and the embedded cluster with its last stack. Raises as `up` does."""
+    """Take the stack down, in order, and the embedded cluster with its last stack.
+
+    Raises as `up` does, and leftovers.LeftoversError for what a destroyed stack left on AWS.
+    """
     if not stack.embedded:
         _require_pulumi(stack)
-        from ops import doctor  # noqa: PLC0415  as above
+        from ops import doctor, leftovers  # noqa: PLC0415  as above
 
         opened = automation.open_stack(PROJECT, stack.full_name, report=report)
         doctor.check_account(stack.settings, automation.resources(opened))
         automation.down(opened, report)
+        leftovers.check(stack.file, stack.settings, report)
         return
     if not cluster.is_running(state):
         if not state.exists():

@@ -12,10 +12,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
+from embedded.processes import Report
 from ops import stack_config
 from ops.embedded_stack import settings_of
 from ops.errors import OpsError
+from ops.stack_file import StackFile
 from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.settings import Settings
 
 _OVER = {"terminated", "shutting-down", "deleted", "deleting", "PendingDeletion"}
 """States of what is over or ends by itself, and costs nothing: AWS lists instances for an hour more, keys for days."""
@@ -31,31 +34,57 @@ _OF_CLUSTER = (
 
 
 class LeftoversError(OpsError):
-    """AWS does not say what is left."""
+    """Something is left, or AWS does not say what is."""
 
 
 def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
     """List what AWS still has of a stack that was taken down; ends with 1 if there is something."""
     file = stack_config.load(PROJECT, stack)
     settings = settings_of(file)
-    said = settings.cluster
-    if not isinstance(said, AwsCluster):
+    if not isinstance(settings.cluster, AwsCluster):
         typer.echo(f"{stack} makes nothing on AWS")
         return
-    name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
-    session = aws_session(said.region, said.aws)
     try:
-        there = find(session, {"project": file.project, "stack": file.stack}, name)
+        left = _left(file, settings, typer.echo)
     except (BotoCoreError, ClientError) as error:
         raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
+    typer.echo(f"{len(left)} things of {stack} are left in {settings.cluster.region}")
+    if left:
+        raise typer.Exit(1)
+
+
+def check(file: StackFile, settings: Settings, report: Report) -> None:
+    """Name what a stack that was just taken down left on AWS. Raises LeftoversError if that is more than it retains.
+
+    An account that may not ask is told so, and no more.
+    """
+    if not isinstance(settings.cluster, AwsCluster):
+        return
+    try:
+        left = _left(file, settings, report)
+    except (BotoCoreError, ClientError) as error:
+        report(f"AWS does not say what is left of {file.stack}: {error}")
+        return
+    if left:
+        raise LeftoversError(
+            f"--stack: {file.stack} is destroyed, but {len(left)} things with its tags are left and cost "
+            f"money: {', '.join(left)}; delete them, and look again with `make leftovers STACK={file.stack}`"
+        )
+
+
+def _left(file: StackFile, settings: Settings, report: Report) -> list[str]:
+    """ARNs of what is left and not retained; each is told, as what is kept is. Raises botocore's errors."""
+    said = settings.cluster
+    assert isinstance(said, AwsCluster), "the callers ask for no other"
+    name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
+    session = aws_session(said.region, said.aws)
+    there = find(session, {"project": file.project, "stack": file.stack}, name)
     kept = [arn for arn in there if settings.cache.retain and arn.split(":")[2] in _RETAINED]
     left = [arn for arn in there if arn not in kept]
     for word, arns in (("kept", kept), ("left", left)):
         for arn in arns:
-            typer.echo(f"{word}  {arn}")
-    typer.echo(f"{len(left)} things of {stack} are left in {said.region}")
-    if left:
-        raise typer.Exit(1)
+            report(f"{word}  {arn}")
+    return left
 
 
 def find(session: Any, tags: Mapping[str, str], cluster: str | None) -> list[str]:
@@ -137,12 +166,20 @@ def _file_system(efs: Any, name: str, _: str) -> bool:
     return bool(efs.describe_file_systems(FileSystemId=name)["FileSystems"])
 
 
+def _access_point(efs: Any, name: str, _: str) -> bool:
+    return bool(efs.describe_access_points(AccessPointId=name)["AccessPoints"])
+
+
+def _load_balancer(elb: Any, _: str, arn: str) -> bool:
+    return bool(elb.describe_load_balancers(LoadBalancerArns=[arn])["LoadBalancers"])
+
+
 def _log_group(logs: Any, name: str, _: str) -> bool:
     found = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
     return any(each["logGroupName"] == name for each in found)
 
 
-_CLIENTS = {"elasticfilesystem": "efs"}
+_CLIENTS = {"elasticfilesystem": "efs", "elasticloadbalancing": "elbv2"}
 """boto3's names of services that ARNs call otherwise."""
 _LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
     ("ec2", "instance"): _instance,
@@ -151,6 +188,8 @@ _LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
     ("kms", ""): _key,
     ("eks", ""): _cluster,
     ("elasticfilesystem", "file-system"): _file_system,
+    ("elasticfilesystem", "access-point"): _access_point,
+    ("elasticloadbalancing", "loadbalancer"): _load_balancer,
     ("logs", "log-group"): _log_group,
 }
 """By service and kind in the ARN; an empty kind is for all others of the service."""

@@ -1,13 +1,18 @@
 """`ops leftovers`: what carries the stack's tags, or its cluster's, and is there."""
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import boto3
 import pytest
+from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from ops.leftovers import find
+from ops import deploy, leftovers
+from ops.leftovers import LeftoversError, check, find
+from ops.stack_file import StackFile
+from stacks.settings import Settings, parse
 
 REGION, CLUSTER = "us-east-2", "dynamo-mine"
 TAGS = {"project": "dynamo-gpt-oss", "stack": "mine"}
@@ -88,3 +93,72 @@ def test_a_file_system_and_a_log_group_are_left(session: Any) -> None:
     found = find(session, TAGS, CLUSTER)
     assert [arn.split(":")[2] for arn in found] == ["elasticfilesystem", "logs"]
     assert found[0].endswith(system)
+
+
+def test_the_tagging_service_is_not_believed_of_what_is_gone() -> None:
+    with mock_aws():
+        aws = boto3.Session(region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
+        system = aws.client("efs").create_file_system(CreationToken="t")["FileSystemId"]
+        point = aws.client("efs").create_access_point(ClientToken="t", FileSystemId=system)
+        arn = point["AccessPointArn"]
+        assert leftovers._is_there(aws, arn)
+        aws.client("efs").delete_access_point(AccessPointId=point["AccessPointId"])
+        assert not leftovers._is_there(aws, arn)
+        gone = f"arn:aws:elasticloadbalancing:{REGION}:123456789012:loadbalancer/net/k8s/0123456789abcdef"
+        assert not leftovers._is_there(aws, gone)
+
+
+def settings(**cluster: Any) -> tuple[StackFile, Settings]:
+    said = {
+        "target": "trtllm-disagg-b200",
+        "cluster": {"kind": "eks", "region": REGION, **cluster},
+        "cache": {"kind": "efs", "retain": True},
+    }
+    file = StackFile(project="dynamo-gpt-oss", stack="mine", config={}, secret_keys=frozenset())
+    return file, parse(said, set())
+
+
+def test_what_a_teardown_left_is_named_and_fails(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
+    system = session.client("efs").create_file_system(CreationToken="t", Tags=LIST)["FileSystemId"]
+    said: list[str] = []
+    check(*settings(), said.append)
+    assert [line.split()[0] for line in said] == ["kept"], "it is retained"
+    assert said[0].endswith(system)
+    left = volume(session, [{"Key": f"kubernetes.io/cluster/{CLUSTER}-1a2b3c4", "Value": "owned"}])
+    with pytest.raises(
+        LeftoversError, match=f"1 things with its tags are left.*{left}.*make leftovers STACK=mine"
+    ):
+        check(*settings(), said.append)
+
+
+def test_an_account_that_may_not_ask_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: Any) -> None:
+        raise ClientError({"Error": {"Code": "AccessDenied", "Message": "no"}}, "GetResources")
+
+    monkeypatch.setattr(leftovers, "find", refused)
+    said: list[str] = []
+    check(*settings(), said.append)
+    (line,) = said
+    assert line.startswith("AWS does not say what is left of mine: An error occurred (AccessDenied)")
+
+
+@pytest.mark.parametrize("left", [[], ["arn:aws:ec2:us-east-2:123456789012:volume/vol-1"]])
+def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch, left: list[str]) -> None:
+    steps: list[str] = []
+    file, said = settings()
+    stack = deploy.Stack(file=file, full_name="mine", settings=said, embedded=False, own_nodes=False)
+
+    def look(*_: Any) -> list[str]:
+        steps.append("look")
+        return left
+
+    monkeypatch.setattr(leftovers, "find", look)
+    monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
+    monkeypatch.setattr("ops.doctor.check_account", lambda *_: None)
+    for name in ("open_stack", "resources"):
+        monkeypatch.setattr(f"ops.automation.{name}", lambda *_, **__: None)
+    monkeypatch.setattr("ops.automation.down", lambda *_: steps.append("destroy"))
+    with pytest.raises(LeftoversError, match="volume/vol-1") if left else nullcontext():
+        deploy.down(stack, lambda _: None)
+    assert steps == ["destroy", "look"]
