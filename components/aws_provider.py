@@ -16,7 +16,8 @@ def provider(name: str, region: str, access: AwsAccess, tags: Mapping[str, str])
         name,
         region=region,
         profile=access.profile,
-        assume_roles=[{"role_arn": access.assume_role, "session_name": ROLE_SESSION}]
+        # As an object: a provider's dict is handed over as it stands, and `role_arn` is no key of the provider's.
+        assume_roles=[aws.ProviderAssumeRoleArgs(role_arn=access.assume_role, session_name=ROLE_SESSION)]
         if access.assume_role
         else None,
         allowed_account_ids=[access.account] if access.account else None,

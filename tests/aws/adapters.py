@@ -422,6 +422,7 @@ def read_cluster(account: Account, name: str) -> dict[str, Any]:
     (vpc,) = {subnet["VpcId"] for subnet in account.subnets(*network["subnetIds"])}
     return {
         "name": name,
+        "arn": found["arn"],
         "endpoint": found["endpoint"],
         "certificateAuthority": found["certificateAuthority"],
         "vpcConfig": {

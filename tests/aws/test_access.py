@@ -25,6 +25,7 @@ def config(base: Base, aws: dict[str, str]) -> dict[str, Any]:
         "target": "vllm-disagg-h100",
         "cluster": cluster | {"aws": aws},
         "pool": {"capacity": {"kind": "spot"}},
+        "tags": {"ttl": "never"},
     }
 
 
@@ -59,6 +60,19 @@ def test_the_token_is_of_the_same_role(base: Base) -> None:
     deployment.destroy()
     (user,) = json.loads(deployment.outputs["kubeconfig"])["users"]
     assert user["user"]["exec"]["args"][-4:] == ["--profile", "team", "--role-arn", ROLE]
+
+
+def test_the_account_may_shrink_the_stacks_own_node_groups_alone(base: Base) -> None:
+    deployment = deploy(base.account, config(base, {}) | {"tags": {"ttl": "8h"}})
+    deployment.destroy()
+    [policy] = [
+        json.loads(each.inputs["policy"])
+        for each in deployment.resources
+        if each.type == "aws:iam/rolePolicy:RolePolicy" and each.name == "shrink-gpu-pools"
+    ]
+    (changing,) = (each for each in policy["Statement"] if each["Action"] == "eks:UpdateNodegroupConfig")
+    assert changing["Condition"] == {"StringEquals": {"aws:ResourceTag/stack": "test"}}
+    assert changing["Resource"].endswith(":nodegroup/there/*")
 
 
 def test_nothing_said_leaves_the_kubeconfig_as_it_was() -> None:
