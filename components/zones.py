@@ -6,10 +6,7 @@ from functools import partial
 import pulumi
 import pulumi_aws as aws
 
-from targets.capacity import placed_zones
-
-_REFUSED_BY_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
-"""Zones that take no control plane (EKS user guide, "View Amazon EKS networking requirements")."""
+from targets.capacity import ZONES_WITHOUT_EKS, placed_zones
 
 
 def zones_of_account(wanted: Sequence[str], provider: aws.Provider) -> Mapping[str, pulumi.Output[str]]:
@@ -18,7 +15,7 @@ def zones_of_account(wanted: Sequence[str], provider: aws.Provider) -> Mapping[s
     Zones are asked for whatever their state, since one in trouble is still the stack's.
     """
     found = aws.get_availability_zones_output(
-        exclude_zone_ids=_REFUSED_BY_EKS,
+        exclude_zone_ids=ZONES_WITHOUT_EKS,
         filters=[{"name": "opt-in-status", "values": ["opt-in-not-required"]}],
         opts=pulumi.InvokeOutputOptions(provider=provider),
     )

@@ -20,6 +20,7 @@ from ops.evaluate import evaluate
 from ops.existing_cluster import KubectlError, own_kubectl
 from ops.kubeconfig import kubectl_options
 from ops.stack_file import StackFile
+from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.settings import Settings
 
@@ -111,10 +112,13 @@ def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Findin
 def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: object) -> Iterator[Check]:
     region = said.region
     zones = tuple(dict.fromkeys((*said.zone_names, *settings.pool_zones())))
-    yield Check("zones", partial(account.zones, session, region, zones))
-    for each in settings.gpu_pools():
+    pools = settings.gpu_pools()
+    own = said if isinstance(said, NewEksCluster) and said.vpc is None else None
+    named = None if own is None else {*own.zones, *(zone for each in pools for zone in each.said.zones)}
+    yield Check("zones", partial(account.zones, session, region, zones, named))
+    for each in pools:
         if each.pool.instance.gpus:
-            yield Check(each.pool.key, partial(capacity.capacity, session, region, each))
+            yield Check(each.pool.key, partial(_capacity, session, region, each, own_network=own is not None))
     yield Check("vCPU quotas", partial(quotas.vcpus, session, settings, region, stack))
     if isinstance(said, NewEksCluster):
         if said.vpc is None:
@@ -122,6 +126,12 @@ def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: objec
         yield Check("API server", partial(reach.new_cluster, said, api_reach.own_address))
     else:
         yield Check("API server", partial(reach.existing_cluster, session, said))
+
+
+def _capacity(session: object, region: str, pool: StackPool, *, own_network: bool) -> Iterator[Finding]:
+    named = pool.said.zones or not own_network
+    zones = pool.zones if named else account.placed(session, region, pool.zones).values()
+    return capacity.capacity(session, region, pool, zones)
 
 
 def _on_a_cluster(file: StackFile, settings: Settings, full_name: str) -> Iterator[Finding]:

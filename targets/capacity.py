@@ -97,6 +97,10 @@ def is_local_zone(zone: str) -> bool:
     return len(zone) > len(region_of(zone)) + 1
 
 
+ZONES_WITHOUT_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
+"""Ids of zones that take no control plane (EKS user guide, "View Amazon EKS networking requirements")."""
+
+
 def placed_zones(wanted: Sequence[str], offered: Iterable[str]) -> dict[str, str]:
     """Those that are offered for themselves, and for each of the others the next spare one, as far as there are any."""
     there = sorted(offered)

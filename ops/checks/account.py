@@ -1,13 +1,13 @@
 """Who the caller is to AWS, and whether the account has the stack's region and zones."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from ops.checks.finding import Finding, ok, unknown, wrong
 from targets.aws_access import AwsAccess
-from targets.capacity import is_local_zone
+from targets.capacity import ZONES_WITHOUT_EKS, is_local_zone, placed_zones
 
 ERRORS = (BotoCoreError, ClientError)
 """What boto3 raises where it gets no answer, or one that says no."""
@@ -49,8 +49,14 @@ def region(session: Any, name: str) -> tuple[Finding, str | None]:
     return ok(about, name), None
 
 
-def zones(session: Any, region_name: str, wanted: tuple[str, ...]) -> Iterator[Finding]:
-    """Whether the account has the zones, and has opted in to the Local Zones among them."""
+def zones(
+    session: Any, region_name: str, wanted: tuple[str, ...], named: Collection[str] | None = None
+) -> Iterator[Finding]:
+    """Whether the account has the zones, and has opted in to the Local Zones among them.
+
+    named: of a stack that makes its network, those that must be these; in the place of others `up` takes the next, and
+    it opts in to Local Zones.
+    """
     about, client = "zones", session.client("ec2", region_name=region_name)
     there = {
         zone["ZoneName"]: zone
@@ -60,10 +66,12 @@ def zones(session: Any, region_name: str, wanted: tuple[str, ...]) -> Iterator[F
     for name in wanted:
         zone = there.get(name)
         if zone is None:
+            if named is not None and name not in named:
+                continue
             problems += 1
             known = ", ".join(sorted(zone for zone in there if is_local_zone(zone) == is_local_zone(name)))
             yield wrong(about, f"the account has no {name}; choose among {known or 'none'}")
-        elif zone.get("OptInStatus") == _OPTED_OUT:
+        elif zone.get("OptInStatus") == _OPTED_OUT and named is None:
             problems += 1
             group = zone["GroupName"]
             yield wrong(
@@ -72,4 +80,12 @@ def zones(session: Any, region_name: str, wanted: tuple[str, ...]) -> Iterator[F
                 f"{region_name} --group-name {group} --opt-in-status opted-in`",
             )
     if not problems:
-        yield ok(about, ", ".join(wanted))
+        yield ok(about, ", ".join(wanted if named is None else placed(session, region_name, wanted).values()))
+
+
+def placed(session: Any, region_name: str, wanted: Sequence[str]) -> dict[str, str]:
+    """Where zones that nobody named will be, as components.zones chooses; Local Zones are themselves."""
+    found = session.client("ec2", region_name=region_name).describe_availability_zones()["AvailabilityZones"]
+    regional = [each for each in found if not is_local_zone(each["ZoneName"])]
+    there = [each["ZoneName"] for each in regional if each["ZoneId"] not in ZONES_WITHOUT_EKS]
+    return placed_zones(wanted, [*there, *filter(is_local_zone, wanted)])

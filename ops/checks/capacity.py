@@ -1,6 +1,6 @@
 """Whether EC2 can give the pools their instances: types in zones, reservations and Capacity Blocks."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -11,31 +11,31 @@ from targets.capacity import CapacityKind
 from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
 
 
-def capacity(session: Any, region: str, said: StackPool) -> Iterator[Finding]:
-    """A line about a pool's instances."""
+def capacity(session: Any, region: str, said: StackPool, zones: Collection[str]) -> Iterator[Finding]:
+    """A line about a pool's instances. zones: where its nodes may really be."""
     client = session.client("ec2", region_name=region)
     if said.said.capacity.kind.prepaid:
         yield _reservation(client, said)
     else:
-        yield _offering(client, said)
+        yield _offering(client, said, zones)
 
 
-def _offering(client: Any, said: StackPool) -> Finding:
+def _offering(client: Any, said: StackPool, zones: Collection[str]) -> Finding:
     key, name = said.pool.key, said.pool.instance.name
     offers = client.describe_instance_type_offerings(
         LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
     )["InstanceTypeOfferings"]
     there = [offer["Location"] for offer in offers]
-    problem = offering_problem(name, said.zones, there)
+    problem = offering_problem(name, zones, there)
     if problem is not None:
         return wrong(key, f"{key}.{problem}")
-    zones = ", ".join(zone for zone in said.zones if zone in there)
+    offering = ", ".join(zone for zone in zones if zone in there)
     now = (
         ""
         if said.said.capacity.kind is CapacityKind.ON_DEMAND
         else "; what spot has at the time nobody can tell"
     )
-    return ok(key, f"EC2 offers {name} in {zones}, which is no promise that one is free{now}")
+    return ok(key, f"EC2 offers {name} in {offering}, which is no promise that one is free{now}")
 
 
 def _reservation(client: Any, said: StackPool) -> Finding:

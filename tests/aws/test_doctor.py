@@ -183,12 +183,6 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Simulated], Any], str]] = {
         lambda _: None,
         "zones: the account has no us-east-2f; choose among us-east-2a, us-east-2b, us-east-2c",
     ),
-    "Local Zone not opted in to": (
-        ON_GB200,
-        zoned,
-        "zones: the account has not opted in to us-east-1-dfw-2a; `aws ec2 modify-availability-zone-group --region "
-        "us-east-1 --group-name us-east-1-dfw-2 --opt-in-status opted-in`",
-    ),
     "type not offered": (
         STACK | {"pool": {"zones": ["us-east-2a"]}},
         lambda _: None,
@@ -321,6 +315,23 @@ def test_a_stack_in_another_account_is_not_touched(
     with pytest.raises(doctor.DoctorError) as refused:
         doctor.check_account(checked, state)
     assert str(refused.value) == message
+
+
+def test_what_up_mends_by_itself_is_not_wrong(account: Callable[[str], Simulated]) -> None:
+    """It opts in to Local Zones, and takes other zones for letters that nobody named and the account lacks."""
+    zoned(account("us-east-1"))
+    assert "ok           zones: us-east-1a, us-east-1b, us-east-1c, us-east-1-dfw-2a" in examined(ON_GB200)
+    there = account("ap-northeast-1")
+    there.offered["p5.48xlarge"] = ("ap-northeast-1d",)
+    cluster = CLUSTER | {"region": "ap-northeast-1"}
+    lines = examined(STACK | {"target": "vllm-disagg-h100", "cluster": cluster})
+    (zones,) = [line for line in lines if " zones: " in line]
+    assert sorted(zones.removeprefix("ok           zones: ").split(", ")) == [
+        "ap-northeast-1a", "ap-northeast-1c", "ap-northeast-1d",
+    ]  # fmt: skip
+    assert any(
+        line.startswith("ok           pool: EC2 offers p5.48xlarge in ap-northeast-1d") for line in lines
+    )
 
 
 def test_the_stack_s_own_things_are_not_counted_against_it(account: Callable[[str], Simulated]) -> None:
