@@ -25,6 +25,8 @@ KUBERNETES: Mapping[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 AWS: Mapping[str, tuple[str, ...]] = {
+    "autoscaling/schedule:Schedule": ("autoscalingGroupName", "scheduledActionName"),
+    "budgets/budget:Budget": ("accountId", "name"),
     "cloudwatch/logGroup:LogGroup": ("logGroupClass", "name", "namePrefix"),
     "codebuild/project:Project": ("name",),
     "ec2/availabilityZoneGroup:AvailabilityZoneGroup": ("groupName",),

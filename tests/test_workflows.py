@@ -109,7 +109,12 @@ def test_the_smoke_workflow_s_commands_are_those_of_the_makefile(verb: str) -> N
     # Below `make test` another make would say which folder it enters and leaves.
     words = ["make", "--dry-run", "--no-print-directory", "--assume-old=setup", verb]
     said = subprocess.run(
-        words, cwd=project, env={**os.environ, "STACK": stack}, capture_output=True, text=True, check=True
+        words,
+        cwd=project,
+        env={**os.environ, "STACK": stack, "MAKEFLAGS": ""},
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert said.stdout.splitlines()[-1].split()[1:] == ["-m", "ops", verb, "--stack", stack]
     asked = subprocess.run(
