@@ -6,13 +6,11 @@ from pathlib import Path
 from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
 from ops import stack_config
-from stacks.cost import hourly, hourly_of_main_graph
+from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import Settings, from_text
 from targets.kubernetes_support import support_note
 from targets.prices import Cost, usd_per_million_tokens
-
-UNKNOWN = "unknown"
 
 
 def cost(project: Path, stack: str) -> list[str]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ops.cost import UNKNOWN
+from stacks.cost import UNKNOWN
 
 
 def price_change(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:

@@ -13,6 +13,8 @@ from targets.knobs import MAIN_POOL
 from targets.kubernetes_support import in_extended_support
 from targets.prices import GP3_IOPS, GP3_MIB_S, Cost, Part, cost, usd_per_million_tokens
 
+UNKNOWN = "unknown"
+"""Stands in a stack's outputs for a price that no list has."""
 CPU_INSTANCE = {Arch.AMD64: "m7i.4xlarge", Arch.ARM64: "m7g.4xlarge"}
 """CPU nodes are of the main pool's architecture, so that an image of one architecture is enough."""
 
@@ -113,4 +115,4 @@ def described(settings: Settings) -> dict[str, Any]:
 
 
 def _or_unknown(usd: float | None) -> float | str:
-    return "unknown" if usd is None else usd
+    return UNKNOWN if usd is None else usd
