@@ -126,9 +126,8 @@ def _twice(
 
 def _of_neighbours(plan: GraphPlan, planned: WorkerPlan) -> Iterator[str]:
     """Workers of one pod see the GPUs of all, their own first; in pods of their own they find no more than theirs."""
-    if (
-        not plan.in_one_pod or "--enable-dp-attention" in planned.extra_args
-    ):  # which splits the worker's own GPUs
+    splits_its_own = "--enable-dp-attention" in planned.extra_args
+    if not plan.in_one_pod or splits_its_own:
         return
     section = f"{plan.key}.{planned.role}"
     for word in dict.fromkeys(word.split("=")[0] for word in planned.extra_args):

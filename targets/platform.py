@@ -82,7 +82,7 @@ def check_namespace(plans: Sequence[GraphPlan], namespace: str) -> None:
 
     It puts `<namespace>-<graph>`, the name by which workers and frontend find each other, into a label.
     """
-    room = LABEL_LIMIT - len(namespace) - 1
+    room = max(LABEL_LIMIT - len(namespace) - 1, 0)
     problems = [
         f"{plan.key}.name: {plan.name!r} has {len(plan.name)} characters, and cluster.namespace {namespace!r} leaves "
         f"room for {room} of them in a label that the operator writes; shorten one of the two"
