@@ -6,13 +6,14 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.requirements
 
-.PHONY: help setup doctor leftovers up down status synth diff verify bench cost timeline chat lint types test clean
+.PHONY: help setup doctor leftovers let-in up down status synth diff verify bench cost timeline chat lint types test clean
 
 help:
 	@echo "make up      deploy STACK (default: dev, on an embedded cluster) and wait until it is ready"
 	@echo "make doctor  what would keep STACK from coming up: looks, changes nothing, costs nothing"
 	@echo "make down    take it down again and leave nothing running"
 	@echo "make leftovers   what AWS still has of a STACK that was taken down"
+	@echo "make let-in  let this machine in to the API server of a STACK that another address deployed"
 	@echo "make test    lint, types and every test"
 	@echo "make status | synth | diff | verify | chat | bench | cost | timeline   the other verbs, STACK=... ARGS=..."
 
@@ -25,7 +26,7 @@ $(STAMP): requirements.txt requirements-dev.txt
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $(STAMP)
 
-doctor leftovers up down status synth verify chat cost timeline: setup
+doctor leftovers let-in up down status synth verify chat cost timeline: setup
 	@$(RUN) -m ops $@ --stack $(STACK) $(ARGS)
 
 bench: setup

@@ -19,7 +19,13 @@ from ops.progress import Progress
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
 app.add_typer(bench.app, name="bench")
-_MODULES = {"verify": "ops.verify", "chat": "ops.chat", "doctor": "ops.doctor", "leftovers": "ops.leftovers"}
+_MODULES = {
+    "verify": "ops.verify",
+    "chat": "ops.chat",
+    "doctor": "ops.doctor",
+    "leftovers": "ops.leftovers",
+    "let-in": "ops.let_in",
+}
 """Verbs whose imports the others need not wait for."""
 Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
 Embedded = Annotated[bool, typer.Option("--embedded", help="On the embedded cluster, with simulated GPUs.")]
@@ -155,7 +161,7 @@ def _add_verbs(asked: str | None) -> None:
     """Add the verbs that are modules of their own: all for the help, otherwise only the one that is asked for."""
     for verb, module in _MODULES.items():
         if asked not in _MODULES or asked == verb:
-            app.command(verb)(getattr(importlib.import_module(module), verb))
+            app.command(verb)(getattr(importlib.import_module(module), verb.replace("-", "_")))
 
 
 def main() -> None:

@@ -129,14 +129,16 @@ def down(
 ) -> None:
     """Take the stack down, in order, and the embedded cluster with its last stack.
 
-    Raises as `up` does, and leftovers.LeftoversError for what a destroyed stack left on AWS.
+    Raises as `up` does, let_in.LetInError, and leftovers.LeftoversError for what a destroyed stack left on AWS.
     """
     if not stack.embedded:
         _require_pulumi(stack)
-        from ops import doctor, leftovers  # noqa: PLC0415  as above
+        from ops import doctor, leftovers, let_in  # noqa: PLC0415  as above
 
         opened = automation.open_stack(PROJECT, stack.full_name, report=report)
-        doctor.check_account(stack.settings, automation.resources(opened))
+        resources = automation.resources(opened)
+        doctor.check_account(stack.settings, resources)
+        let_in.caller(stack.settings, resources, report)
         automation.down(opened, report)
         leftovers.check(stack.file, stack.settings, report)
         return

@@ -33,10 +33,21 @@ def down(stack: str, embedded: bool, report: Report) -> None:
     """
     found = deploy.find(stack, embedded=embedded)
     try:
+        _let_in(found, report)
         site(found, report).end_graphs()
     except (OpsError, ClusterError) as error:
         report(f"no graphs were ended: {error}")  # the cluster may not be there yet, or no more
     deploy.down(found, report)
+
+
+def _let_in(found: deploy.Stack, report: Report) -> None:
+    """Graphs are ended through the API server, before `down` lets the caller in."""
+    if found.embedded or not automation.available():
+        return
+    from ops import let_in  # noqa: PLC0415  the embedded cluster asks nothing of AWS
+
+    opened = automation.open_stack(PROJECT, found.full_name, report=report)
+    let_in.caller(found.settings, automation.resources(opened), report)
 
 
 def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterator[str]:

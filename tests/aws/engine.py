@@ -8,7 +8,8 @@ may delete, takes the worst: whatever nothing depends on goes at once, the netwo
 import gc
 import threading
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -32,6 +33,7 @@ AUTONAMED = {
     "aws:eks/nodeGroup:NodeGroup", "aws:efs/fileSystem:FileSystem",
 }  # fmt: skip
 """Types whose names Pulumi ends with seven characters of chance; of EFS it is the creation token."""
+CLUSTER = "aws:eks/cluster:Cluster"
 NETWORK = ("aws:ec2/", "aws:vpc/")
 
 
@@ -74,7 +76,7 @@ class Stack(MotoMocks):
                 pulumi.Output.from_input(value).apply(partial(outputs.__setitem__, name))
 
         try:
-            with patch("components.api_reach.answers", self._answers):
+            with self.at_the_keyboard(self._answers):
                 _finish(
                     lambda: set_mocks(self, "dynamo-gpt-oss", self.name, preview=False, monitor=monitor),
                     program,
@@ -92,6 +94,22 @@ class Stack(MotoMocks):
     def down(self) -> None:
         """Delete everything but what is retained. Raises Refusal; running it again goes on."""
         self._delete(list(self.state))
+
+    def resources(self) -> list[dict[str, Any]]:
+        """The state as Pulumi exports it, as far as it is asked for."""
+        return [
+            {"type": token, "id": held.id, "inputs": held.inputs, "outputs": held.outputs}
+            for (token, _), held in self.state.items()
+        ]
+
+    @contextmanager
+    def at_the_keyboard(self, answers: Callable[..., bool] | None = None) -> Iterator[None]:
+        """Where the caller calls from, and whether the API server answers there."""
+        with (
+            patch("components.api_reach.answers", answers or self._reached),
+            patch("components.api_reach.own_address", lambda: self.world.address),
+        ):
+            yield
 
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         """What the engine does with one registration."""
@@ -131,7 +149,7 @@ class Stack(MotoMocks):
         self.state[key] = held
         if token == "aws:eks/nodeGroup:NodeGroup":
             self.world.nodes[held.id] = given
-        if token == "aws:eks/cluster:Cluster":
+        if token == CLUSTER:
             self.world.clusters[held.id] = outputs
         self.steps.append(("make", key))
         return made, outputs
@@ -139,10 +157,17 @@ class Stack(MotoMocks):
     def _answers(self, *_: str) -> bool:
         """Whether the API server answers the caller; where it does not, nobody waits for it here."""
         try:
-            refusals.reach(self.world, self._one("aws:eks/cluster:Cluster").outputs)
+            refusals.reach(self.world, self._one(CLUSTER).id)
         except Refusal as refusal:
             self._refusals.append(refusal)
             raise
+        return True
+
+    def _reached(self, *_: str) -> bool:
+        try:
+            refusals.reach(self.world, self._one(CLUSTER).id)
+        except Refusal:
+            return False
         return True
 
     def _break_off(self, what: str, key: Key) -> None:
@@ -157,16 +182,27 @@ class Stack(MotoMocks):
         token, name = key
         if token.startswith("aws:"):
             refusals.in_place(self.world, token, name, held.inputs, given)
+        outputs = held.outputs | given
+        if token == CLUSTER:
+            self._endpoint(held, given)
+            outputs["vpcConfig"] = held.outputs["vpcConfig"] | given["vpcConfig"]  # with what EKS made
+            self.world.clusters[held.id] = outputs
         self._kubernetes(token, given)
-        held.inputs, held.outputs = given, held.outputs | given
+        held.inputs, held.outputs = given, outputs
         self.steps.append(("change", key))
+
+    def _endpoint(self, held: Held, given: Mapping[str, Any]) -> None:
+        """As the provider does: the subnets are not said again."""
+        said = {key: value for key, value in given["vpcConfig"].items() if "ccess" in key}
+        if said != {key: value for key, value in held.inputs["vpcConfig"].items() if "ccess" in key}:
+            self.account.call("eks", "UpdateClusterConfig", name=held.id, resourcesVpcConfig=said)
 
     def _kubernetes(self, token: str, given: Mapping[str, Any]) -> None:
         """What the cluster, its drivers and its nodes say to an object."""
         if not token.startswith("kubernetes:"):
             return
-        cluster = self._one("aws:eks/cluster:Cluster")
-        refusals.reach(self.world, cluster.outputs)
+        cluster = self._one(CLUSTER)
+        refusals.reach(self.world, cluster.id)
         if token.endswith(":PersistentVolumeClaim") and (name := given["spec"].get("storageClassName")):
             refusals.claim(self.world, given, self._one(":StorageClass", name).inputs)
         mounts = (
@@ -222,14 +258,14 @@ class Stack(MotoMocks):
             if token == "aws:cloudwatch/logGroup:LogGroup":
                 refusals.log_group_made_again(self.world, held.inputs)
         self.world.nodes.pop(held.id, None)
-        if token == "aws:eks/cluster:Cluster":
+        if token == CLUSTER:
             self.world.clusters.pop(held.id)
         del self.state[key]
         self.steps.append(("delete", key))
 
     def _refuse_removal(self, token: str, held: Held) -> None:
         if token.startswith("kubernetes:"):
-            refusals.reach(self.world, self._one("aws:eks/cluster:Cluster").outputs)
+            refusals.reach(self.world, self._one(CLUSTER).id)
         if token == "aws:iam/rolePolicyAttachment:RolePolicyAttachment":
             refusals.detach(self.world, held.inputs["role"])
         kind = token.rpartition(":")[2]

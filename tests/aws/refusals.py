@@ -161,12 +161,12 @@ def mount(world: World, volume: Given, zones: set[str], vpc: str, node_role: str
         raise world.no("mount", "mount.nfs4: access denied by server while mounting 127.0.0.1:/")
 
 
-def reach(world: World, cluster: Given) -> None:
+def reach(world: World, cluster: str) -> None:
     """The API server answers an address on the internet only where it is public, and to that address.
 
     EKS user guide, "Cluster API server endpoint". pulumi-eks#1134 has what Pulumi says of it.
     """
-    network = cluster["vpcConfig"]
+    network = world.account.cluster(cluster)["resourcesVpcConfig"]
     ranges = network.get("publicAccessCidrs") or ["0.0.0.0/0"]
     caller = ipaddress.ip_address(world.address)
     public = network.get("endpointPublicAccess") and any(
