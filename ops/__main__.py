@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +10,12 @@ import pulumi
 import typer
 import yaml
 
-from ops import bench, stack_config
+from ops import bench, interruption, stack_config
 from ops import diff as changes
 from ops import synth as synthesis
 from ops.errors import OpsError
 from ops.evaluate import evaluate
+from ops.guard import Ended
 from ops.progress import Progress
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -165,19 +167,29 @@ def _add_verbs(asked: str | None) -> None:
 
 
 def main() -> None:
-    """Run a verb; what users can mend is one `error:` line a problem and exit code 1."""
+    """Run a verb; what users can mend is one `error:` line a problem and exit code 1. A signal ends it in order."""
+    interruption.install(_tell)
     verb = next(iter(sys.argv[1:]), None)
     here = {command.callback.__name__ for command in app.registered_commands if command.callback}
     if verb not in here:
         _add_verbs(verb)
     try:
         app()
+    except Ended as ended:
+        _tell(f"error: {ended}")
+        sys.exit(ended.code)
     except Exception as error:
         if not isinstance(error, _mendable()):
             raise
         for line in str(error).splitlines():
-            typer.echo(f"error: {line}", err=True)
+            _tell(f"error: {line}")
         sys.exit(1)
+
+
+def _tell(line: str) -> None:
+    """Say it, if anybody listens: the terminal may be closed."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 if __name__ == "__main__":

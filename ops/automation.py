@@ -5,7 +5,7 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -18,6 +18,7 @@ from embedded.paths import STATE
 from embedded.processes import Report
 from ops.errors import OpsError
 from ops.fingerprint import PLAIN
+from ops.pulumi_cli import Cli
 from ops.stack_file import short_name
 
 Result = TypeVar("Result")
@@ -70,8 +71,9 @@ def available() -> bool:
 
 
 def tell(line: str) -> None:
-    """Say it beside a verb's own output, which may be for a program."""
-    typer.echo(line, err=True)
+    """Say it beside a verb's own output, which may be for a program; nobody need listen."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
 
 
 def open_stack(
@@ -203,14 +205,16 @@ def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> 
 def _options(*, embedded: bool) -> automation.LocalWorkspaceOptions:
     """No backend is chosen for a real stack: the verbs look where `pulumi` itself does."""
     if not embedded:
-        return automation.LocalWorkspaceOptions(env_vars=dict(_ENVIRONMENT))
+        return automation.LocalWorkspaceOptions(env_vars=dict(_ENVIRONMENT), pulumi_command=Cli())
     EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
     own = {"PULUMI_BACKEND_URL": EMBEDDED_BACKEND.as_uri(), "PULUMI_CONFIG_PASSPHRASE": ""}
-    return automation.LocalWorkspaceOptions(env_vars=_ENVIRONMENT | own)
+    return automation.LocalWorkspaceOptions(env_vars=_ENVIRONMENT | own, pulumi_command=Cli())
 
 
 def _workspace(project: Path, options: automation.LocalWorkspaceOptions) -> automation.LocalWorkspace:
-    return automation.LocalWorkspace(work_dir=str(project), env_vars=options.env_vars)
+    return automation.LocalWorkspace(
+        work_dir=str(project), env_vars=options.env_vars, pulumi_command=options.pulumi_command
+    )
 
 
 def backend(project: Path) -> str:

@@ -55,22 +55,17 @@ def bench(  # noqa: PLR0917 each is an option of the command line
     if not stack:
         raise typer.BadParameter("say which stack", param_hint="--stack")
     from ops import benchmarking  # noqa: PLC0415
-    from ops.guard import Ended  # noqa: PLC0415
 
     chosen = {"shape": shape, "sweep": _concurrencies(sweep), "repetitions": repetitions, "per_gpu": per_gpu}
-    try:
-        folder = benchmarking.run(
-            stack,
-            {key: value for key, value in chosen.items() if value is not None},
-            embedded=embedded,
-            teardown=teardown,
-            seconds=60 * minutes,
-            out=out,
-            report=Progress(),
-        )
-    except Ended as ended:
-        typer.echo(f"error: {ended}", err=True)
-        raise typer.Exit(ended.code) from None
+    folder = benchmarking.run(
+        stack,
+        {key: value for key, value in chosen.items() if value is not None},
+        embedded=embedded,
+        teardown=teardown,
+        seconds=60 * minutes,
+        out=out,
+        report=Progress(),
+    )
     typer.echo(folder)
 
 

@@ -3,19 +3,16 @@
 import io
 import json
 import os
-import signal
 import subprocess
-import sys
 import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
 from bench import aiperf
@@ -26,7 +23,7 @@ from graphs import benchmark
 from graphs.benchmark import JobSpec, Point
 from graphs.scripts.verification.checks import verify
 from graphs.verification import expectation
-from ops import automation, deploy
+from ops import automation, deploy, interruption
 from ops.apply import Kubectl, address, label
 from ops.deploy import Stack
 from ops.endpoint import deployment, reached
@@ -56,17 +53,9 @@ class _Deployed:
     def clean(self) -> None:
         """Nothing of the measuring stays."""
 
-    def interrupt(self, number: int) -> bool:
+    def interrupt(self, _: int) -> bool:
         """Let a Pulumi engine end what it has begun with a cloud: killed, it would leave that and a lock behind."""
-        engines = [child for child in psutil.Process().children() if child.name() == "pulumi"]
-        if engines:
-            self._report("waiting for Pulumi to end what it has begun")
-        if number == signal.SIGINT and sys.stdin is not None and sys.stdin.isatty():
-            return bool(engines)  # the terminal has told them too, and a second time means at once
-        for engine in engines:
-            with suppress(psutil.NoSuchProcess):
-                engine.send_signal(signal.SIGINT)
-        return bool(engines)
+        return interruption.forward(self._report)
 
     def down(self) -> None:
         """Take the whole stack down."""

@@ -9,7 +9,7 @@ from types import FrameType
 
 from embedded.processes import Report
 
-_CODES = {signal.SIGALRM: 1, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
+CODES = {signal.SIGALRM: 1, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
 class Ended(BaseException):
@@ -37,7 +37,7 @@ class Guard:
 
     def run(self, work: Callable[[], None], teardown: Callable[[BaseException | None], None]) -> None:
         """Do the work, then the teardown whatever happened; it is told what the work raised, which is raised again."""
-        before = {number: signal.signal(number, self._told) for number in _CODES}
+        before = {number: signal.signal(number, self._told) for number in CODES}
         signal.setitimer(signal.ITIMER_REAL, self._seconds)
         raised: BaseException | None = None
         try:
@@ -76,7 +76,7 @@ class Guard:
         self._ending = True
         over = number == signal.SIGALRM
         reason = f"the time limit of {self._seconds:.0f} s is over" if over else f"ended by {name}"
-        ended = Ended(reason, _CODES[signal.Signals(number)])
+        ended = Ended(reason, CODES[signal.Signals(number)])
         if not self._interrupt(number):
             raise ended
         self._ended = ended

@@ -2,19 +2,24 @@
 
 import sys
 import time
+from contextlib import suppress
 
 import typer
 
 
 class Progress:
-    """Prints each line with the seconds since the verb began, at once."""
+    """Prints each line with the seconds since the verb began, at once.
+
+    A terminal that was closed, or a pipe that nobody reads any more, does not break off what is being done.
+    """
 
     def __init__(self) -> None:
         self._began = time.monotonic()
 
     def __call__(self, text: str) -> None:
-        typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
-        sys.stdout.flush()
+        with suppress(OSError):
+            typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
+            sys.stdout.flush()
 
     def seconds(self) -> float:
         """Seconds since the verb began."""
