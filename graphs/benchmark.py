@@ -24,7 +24,7 @@ from graphs.names import (
 from graphs.placement import GPU_PRESENT_LABEL
 from graphs.security import container_security, pod_security
 from targets.catalogue import MODEL_ID, TARGETS, Benchmark, Role, Target
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 
 AIPERF_VERSION = "0.13.0"
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
@@ -128,11 +128,10 @@ def points(shape: Benchmark, sweep: Sequence[int], repetitions: int) -> tuple[Po
     )
 
 
-def check_shape(plan: GraphPlan, shape: Benchmark) -> None:
-    """Refuse a shape that the graph cannot take. Raises Refusal with one line a problem."""
-    problems = [problem for planned in plan.workers for problem in _too_long(planned.worker, shape)]
-    if problems:
-        raise Refusal("\n".join(problems))
+def shape_problems(plan: GraphPlan, shape: Benchmark) -> Iterator[str]:
+    """Why the graph cannot take requests of that shape."""
+    for planned in plan.workers:
+        yield from _too_long(planned.worker, shape)
 
 
 def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:

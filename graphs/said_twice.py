@@ -12,7 +12,7 @@ from graphs import frontend
 from graphs.deployment import worker_command
 from targets.catalogue import Engine
 from targets.knobs import RoleKnobs
-from targets.plan import GraphPlan, Refusal, WorkerPlan
+from targets.plan import GraphPlan, WorkerPlan
 
 _MODE = ("--disaggregation-mode", "--is-prefill-worker", "--is-decode-worker")
 _SPELLINGS: Mapping[Engine, tuple[tuple[str, ...], ...]] = {
@@ -60,8 +60,8 @@ _PROBES: tuple[tuple[str, Any, Any], ...] = (
 """Two values of each knob that may become an argument."""
 
 
-def check_arguments(plan: GraphPlan) -> None:
-    """Raise Refusal for each argument of the user's that the rendered command line or a knob says, one a line.
+def argument_problems(plan: GraphPlan) -> Iterator[str]:
+    """Arguments of the user's that the rendered command line or a knob says too.
 
     Parsers take the last of two without a word, and what hangs on the first, as Service, probes and verification hang
     on a port, or as GPUs hang on parallelism, would not follow.
@@ -73,12 +73,10 @@ def check_arguments(plan: GraphPlan) -> None:
         ),
     )
     ours = dict.fromkeys(_options(frontend.command(alone).args))
-    problems = list(_twice(plan, "frontend", ours, plan.knobs.frontend.extra_args))
+    yield from _twice(plan, "frontend", ours, plan.knobs.frontend.extra_args)
     for planned in plan.workers:
-        problems += _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
-        problems += _of_neighbours(plan, planned)
-    if problems:
-        raise Refusal("\n".join(problems))
+        yield from _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
+        yield from _of_neighbours(plan, planned)
 
 
 def _taken(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str | None]:

@@ -62,7 +62,7 @@ def _workload(sizing: Sizing) -> dict[str, Any]:
 def _hardware(plan: GraphPlan) -> dict[str, Any]:
     """The pool, all six fields: for any that is missing the operator looks at GPU nodes, which may not be there yet."""
     instance = plan.pool.instance
-    assert instance.gpu is not None, "check_sizing refuses targets without GPUs"
+    assert instance.gpu is not None, "sizing_problems names targets without GPUs"
     return {
         "gpuSku": GPU_SKU[instance.gpu],
         "vramMb": GPU_MEMORY_MIB[instance.gpu],

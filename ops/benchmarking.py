@@ -17,7 +17,7 @@ from embedded import dataplane
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from graphs import benchmark, published_benchmarks
-from graphs.benchmark import AIPERF_VERSION, Point, check_shape, shape_name
+from graphs.benchmark import AIPERF_VERSION, Point, shape_name, shape_problems
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
 from ops import deploy, measure
 from ops.benchmark_sites import site
@@ -146,9 +146,10 @@ def _points(stack: Stack) -> tuple[Point, ...]:
     plan = stack.settings.plan()
     try:
         points = stack.settings.benchmark.points(plan.target, plan.gpus)
-        check_shape(plan, points[0].load)
     except Refusal as refusal:
         raise RunsError(str(refusal)) from None
+    if problems := list(shape_problems(plan, points[0].load)):
+        raise RunsError("\n".join(problems))
     return points
 
 

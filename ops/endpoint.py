@@ -47,7 +47,7 @@ class Endpoint:
 def deployment(stack: str, *, embedded: bool = False) -> Deployment:
     """The graph of a stack. embedded: as `up --embedded` puts it on the embedded cluster.
 
-    Raises StackFileError, ConfigError or Refusal.
+    Raises StackFileError or ConfigError.
     """
     stack_file = stack_config.load(PROJECT, stack)
     settings = settings_of(on_embedded(stack_file) if embedded else stack_file)

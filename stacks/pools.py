@@ -11,7 +11,7 @@ from targets.capacity import ULTRASERVERS
 from targets.catalogue import TARGETS, Target
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import MAIN_POOL, FurtherGraph
-from targets.plan import Pool, Refusal
+from targets.plan import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,10 +35,8 @@ def stack_pools(
 ) -> tuple[StackPool, ...]:
     """Every pool, the main one first; what a pool does not say is taken from the target of its first graph.
 
-    target: of the main graph. graphs: the others. Raises Refusal for pools that graphs cannot be assigned to.
+    target: of the main graph. graphs: the others, each of whose pools is there, as each pool has a graph.
     """
-    if problems := [*_problems(further, graphs), *_nodes_of_ours(cluster, (main, *further))]:
-        raise Refusal("\n".join(problems))
     targets = {MAIN_POOL: TARGETS[target]}
     for graph in graphs:
         targets.setdefault(graph.pool, TARGETS[graph.target or target])
@@ -60,7 +58,8 @@ def stack_pools(
     )
 
 
-def _problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) -> Iterator[str]:
+def assignment_problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) -> Iterator[str]:
+    """Why graphs cannot be assigned to pools; further: beside the main pool."""
     names = Counter([MAIN_POOL, *(pool.name for pool in further)])
     used = {graph.pool for graph in graphs}
     for position, pool in enumerate(further):
@@ -79,8 +78,8 @@ def _problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) ->
             )
 
 
-def _nodes_of_ours(cluster: ClusterSettings, pools: Sequence[AnyPool]) -> Iterator[str]:
-    """What is said of nodes that the stack makes, and so labels and taints itself."""
+def node_problems(cluster: ClusterSettings, pools: Sequence[AnyPool]) -> Iterator[str]:
+    """What is said of nodes that the stack makes, and so labels and taints itself. pools: the main one first."""
     if not isinstance(cluster, AwsCluster):
         return
     for position, pool in enumerate(pools):

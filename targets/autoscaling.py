@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 from targets.catalogue import Engine
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.platform import Addon, Platform
 from targets.releases import LATEST_PATCH, Version
 
@@ -30,16 +30,17 @@ class Autoscaler(StrEnum):
     EXTERNAL = "external"
 
 
-def check_autoscaling(autoscaler: Autoscaler, plans: Sequence[GraphPlan], platform: Platform) -> None:
-    """Raise Refusal with every reason why the graphs cannot be scaled that way, one a line, or return."""
-    problems = [problem for plan in plans for problem in _of_graph(autoscaler, plan, platform)]
+def autoscaling_problems(
+    autoscaler: Autoscaler, plans: Sequence[GraphPlan], platform: Platform
+) -> Iterator[str]:
+    """Why the graphs cannot be scaled that way."""
+    for plan in plans:
+        yield from _of_graph(autoscaler, plan, platform)
     if autoscaler is not Autoscaler.NONE and not any(plan.autoscaled for plan in plans):
-        problems.append(
+        yield (
             f"autoscaling.kind: {autoscaler.value!r} has nothing to scale; set maxReplicas below a role of a graph, "
             f"for example {plans[0].key}.{plans[0].workers[-1].role}.maxReplicas"
         )
-    if problems:
-        raise Refusal("\n".join(problems))
 
 
 def _of_graph(autoscaler: Autoscaler, plan: GraphPlan, platform: Platform) -> Iterator[str]:

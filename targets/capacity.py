@@ -13,7 +13,6 @@ from typing import Annotated
 from pydantic import StringConstraints
 
 from targets.hardware import InstanceType, efa_choices
-from targets.plan import Refusal
 from targets.strict import Strict
 
 Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
@@ -110,11 +109,10 @@ def placed_zones(wanted: Sequence[str], offered: Iterable[str]) -> dict[str, str
     return placed
 
 
-def check_pool(request: PoolRequest) -> None:
-    """Raise Refusal with every problem of the pool, one a line, or return."""
-    problems = [problem for rule in _RULES for problem in rule(request)]
-    if problems:
-        raise Refusal("\n".join(problems))
+def pool_problems(request: PoolRequest) -> Iterator[str]:
+    """Why the pool cannot be bought as asked."""
+    for rule in _RULES:
+        yield from rule(request)
 
 
 def _reservation(request: PoolRequest) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What cannot work is refused here, before any resource exists. Pure.
+"""What cannot work of the graphs, told before any resource exists. Pure.
 
 Every problem is one sentence: the key, the value, what is allowed, and where it helps the reason. Sources: Dynamo's
 operator admission rules, its known-issues pages and the upstream issues named beside each check.
@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from targets.catalogue import Engine, Role, Worker
 from targets.hardware import INSTANCE_TYPES, InstanceType
-from targets.knobs import GUIDE_COMMIT
-from targets.plan import GraphPlan, Pool, Refusal, WorkerPlan
+from targets.knobs import GUIDE_COMMIT, RoleKnobs
+from targets.plan import GraphPlan, Pool, WorkerPlan
 from targets.registration import ONE_NAMESPACE_BEFORE, strategy
 from targets.releases import (
     ENDPOINT_PICKER_SINCE,
@@ -21,7 +21,7 @@ from targets.releases import (
     MXFP8_VARIABLE,
     Version,
 )
-from targets.transport_checks import check_transport
+from targets.transport_checks import transport_problems
 
 GROVE_NAME_LIMIT = 45
 """Characters of graph name plus component name that Grove's pod names leave room for."""
@@ -73,39 +73,37 @@ def component_name(engine: Engine, planned: WorkerPlan) -> str:
     return f"{engine.value.capitalize()}{'' if role is Role.WORKER else role.value.capitalize()}Worker"
 
 
-def check(plan: GraphPlan) -> None:
-    """Raise Refusal with every problem of the graph, one a line, or return."""
+def graph_problems(plan: GraphPlan) -> list[str]:
+    """What cannot work of one graph by itself."""
     # On the wrong hardware every other answer would mislead.
-    problems = list(_hardware(plan)) or [problem for rule in _RULES for problem in rule(plan)]
-    if problems:
-        raise Refusal("\n".join(problems))
+    return list(_hardware(plan)) or [problem for rule in _RULES for problem in rule(plan)]
 
 
-def check_platform(plan: GraphPlan, platform: Version) -> None:
-    """Raise Refusal if an operator of that version cannot run graphs of the plan's release.
+def release_problems(plan: GraphPlan) -> Iterator[str]:
+    """Whether the platform's operator cannot run graphs of the plan's release.
 
     An operator runs runtimes of its own and of earlier release lines; a newer runtime than the platform is unknown
     to its webhook and defaults.
     """
+    platform = plan.platform
     if (plan.version.major, plan.version.minor) > (platform.major, platform.minor):
-        raise Refusal(
+        yield (
             f"platform.version: {platform} is older than {plan.key}.dynamoVersion {plan.version}; "
             f"use a platform of {plan.version.line} or newer, or lower {plan.key}.dynamoVersion"
         )
 
 
-def check_together(plans: Sequence[GraphPlan]) -> None:
-    """Raise Refusal if graphs that are each possible do not fit beside each other."""
-    problems = [
-        f"{plan.key}.name: {plan.name!r} is the name of more than one graph of the stack; choose another"
-        for plan in plans[1:]
-        if Counter(other.name for other in plans)[plan.name] > 1
-    ]
-    problems += _seeing_each_other(plans)
+def sharing_problems(plans: Sequence[GraphPlan]) -> Iterator[str]:
+    """Why graphs that are each possible do not fit beside each other."""
+    names = Counter(plan.name for plan in plans)
+    for plan in plans[1:]:
+        if names[plan.name] > 1:
+            yield (
+                f"{plan.key}.name: {plan.name!r} is the name of more than one graph of the stack; choose another"
+            )
+    yield from _seeing_each_other(plans)
     for pool in dict.fromkeys(plan.pool for plan in plans):
-        problems += _sharing([plan for plan in plans if plan.pool == pool], pool)
-    if problems:
-        raise Refusal("\n".join(problems))
+        yield from _sharing([plan for plan in plans if plan.pool == pool], pool)
 
 
 def _seeing_each_other(plans: Sequence[GraphPlan]) -> Iterator[str]:
@@ -130,8 +128,8 @@ def _sharing(plans: Sequence[GraphPlan], pool: Pool) -> Iterator[str]:
         )
 
 
-def check_local_copy(plans: Sequence[GraphPlan], *, own_nodes: bool) -> None:
-    """Raise Refusal where nothing can be copied to the nodes' disks, or more than they have room for.
+def local_copy_problems(plans: Sequence[GraphPlan], *, own_nodes: bool) -> Iterator[str]:
+    """Where nothing can be copied to the nodes' disks, or more than they have room for.
 
     own_nodes: whether the stack makes the nodes, so that their pods are on local NVMe; of others nothing is known.
     """
@@ -139,14 +137,10 @@ def check_local_copy(plans: Sequence[GraphPlan], *, own_nodes: bool) -> None:
         return
     copying = [plan for plan in plans if plan.copied_weights]
     if not copying:
-        raise Refusal("cache.localCopy: true, but no graph of the stack loads weights; leave it out")
-    problems = [
-        problem
-        for pool in dict.fromkeys(plan.pool for plan in copying)
-        for problem in _copies([plan for plan in copying if plan.pool == pool], pool.instance)
-    ]
-    if own_nodes and problems:
-        raise Refusal("\n".join(problems))
+        yield "cache.localCopy: true, but no graph of the stack loads weights; leave it out"
+    elif own_nodes:
+        for pool in dict.fromkeys(plan.pool for plan in copying):
+            yield from _copies([plan for plan in copying if plan.pool == pool], pool.instance)
 
 
 def _copies(plans: Sequence[GraphPlan], instance: InstanceType) -> Iterator[str]:
@@ -197,6 +191,16 @@ def _hardware(plan: GraphPlan) -> Iterator[str]:
             f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {instance.arch}, "
             f"the architecture of {instance.name}"
         )
+
+
+def _roles(plan: GraphPlan) -> Iterator[str]:
+    own = {worker.role for worker in plan.target.workers}
+    for role in Role:
+        if role not in own and getattr(plan.knobs, role.value) != RoleKnobs():
+            yield (
+                f"{plan.key}.{role}: target {plan.target.name} has no such role; its roles are "
+                f"{', '.join(sorted(map(str, own)))}"
+            )
 
 
 def _release(plan: GraphPlan) -> Iterator[str]:
@@ -464,6 +468,6 @@ def _grove_length(component: str, nodes: int) -> int:
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _release, _knobs, _capacity, _autoscaled, _parallelism, _limits, check_transport, _routing, _inference_extension,
-    _arguments, _environment, _image, _names,
+    _roles, _release, _knobs, _capacity, _autoscaled, _parallelism, _limits, transport_problems, _routing,
+    _inference_extension, _arguments, _environment, _image, _names,
 )  # fmt: skip

@@ -3,7 +3,7 @@
 Source: the environment names in the runtime of each released `ai-dynamo-runtime` package.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,10 @@ METRICS_ALONE = Observability()
 """Text logs, and nothing exported."""
 
 
-def problems(plans: "Iterable[GraphPlan]") -> list[str]:
-    """What the graphs' releases cannot tell, a sentence each."""
-    return [
-        f"observability.otlpEndpoint: needs {LATEST_PATCH[OTLP_SINCE.line]} or newer, and {plan.key}.dynamoVersion is "
-        f"{plan.version}; leave it out"
-        for plan in plans
-        if plan.observability.otlp_endpoint and plan.version < OTLP_SINCE
-    ]
+def observability_problems(plan: "GraphPlan") -> Iterator[str]:
+    """What the graph's release cannot tell."""
+    if plan.observability.otlp_endpoint and plan.version < OTLP_SINCE:
+        yield (
+            f"observability.otlpEndpoint: needs {LATEST_PATCH[OTLP_SINCE.line]} or newer, and {plan.key}.dynamoVersion "
+            f"is {plan.version}; leave it out"
+        )

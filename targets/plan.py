@@ -306,17 +306,10 @@ def resolve(
     platform: Version | None = None,
     observability: Observability = METRICS_ALONE,
 ) -> GraphPlan:
-    """Apply the knobs to the target. Raises Refusal for knobs of a role that the target does not have.
+    """Apply the knobs to the target, whether or not that can work.
 
     platform: version of the operator, None for the graph's own.
     """
-    roles = {worker.role for worker in target.workers}
-    for role in Role:
-        if role not in roles and getattr(knobs, role.value) != RoleKnobs():
-            raise Refusal(
-                f"{key}.{role}: target {target.name} has no such role; its roles are "
-                + ", ".join(sorted(str(own) for own in roles))
-            )
     workers = tuple(_worker(worker, getattr(knobs, worker.role.value)) for worker in target.workers)
     version = Version.parse(knobs.dynamo_version or target.dynamo_version)
     whole = all(worker.nodes == 1 for worker in workers)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
 
 ONE_CHART_SINCE = Version(1, 0)
@@ -61,36 +61,31 @@ def needed_discovery(runtime: Version) -> Discovery:
     return Discovery.KUBERNETES if runtime >= KUBERNETES_DISCOVERY_SINCE else Discovery.ETCD
 
 
-def check_use(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) -> None:
-    """Raise Refusal with every reason why the platform cannot serve the graphs, one a line, or return.
+def platform_problems(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) -> Iterator[str]:
+    """Why the platform cannot serve the graphs.
 
     install: whether the stack installs it; how an existing one was installed is not ours to judge.
     """
-    problems = [
-        problem
-        for plan in plans
-        for problem in (*_multinode(platform, plan), *_inference_extension(platform, plan))
-    ]
+    for plan in plans:
+        yield from _multinode(platform, plan)
+        yield from _inference_extension(platform, plan)
     if install:
-        problems += [*_chart(platform), *_services(platform, min(plan.version for plan in plans))]
-    if problems:
-        raise Refusal("\n".join(problems))
+        yield from _chart(platform)
+        yield from _services(platform, min(plans, key=lambda plan: plan.version))
 
 
-def check_namespace(plans: Sequence[GraphPlan], namespace: str) -> None:
-    """Raise Refusal for graphs that the operator would admit in that namespace and then never make.
+def namespace_problems(plans: Sequence[GraphPlan], namespace: str) -> Iterator[str]:
+    """Graphs that the operator would admit in that namespace and then never make.
 
     It puts `<namespace>-<graph>`, the name by which workers and frontend find each other, into a label.
     """
     room = max(LABEL_LIMIT - len(namespace) - 1, 0)
-    problems = [
-        f"{plan.key}.name: {plan.name!r} has {len(plan.name)} characters, and cluster.namespace {namespace!r} leaves "
-        f"room for {room} of them in a label that the operator writes; shorten one of the two"
-        for plan in plans
-        if len(plan.name) > room
-    ]
-    if problems:
-        raise Refusal("\n".join(problems))
+    for plan in plans:
+        if len(plan.name) > room:
+            yield (
+                f"{plan.key}.name: {plan.name!r} has {len(plan.name)} characters, and cluster.namespace {namespace!r} "
+                f"leaves room for {room} of them in a label that the operator writes; shorten one of the two"
+            )
 
 
 def _chart(platform: Platform) -> Iterator[str]:
@@ -102,11 +97,12 @@ def _chart(platform: Platform) -> Iterator[str]:
         )
 
 
-def _services(platform: Platform, runtime: Version) -> Iterator[str]:
+def _services(platform: Platform, oldest: GraphPlan) -> Iterator[str]:
+    runtime = oldest.version
     if not platform.nats and runtime < NATS_NEEDED_BEFORE:
         yield (
             f"platform.nats: false, but graphs of Dynamo {runtime} send events over NATS; leave the key out or use "
-            f"graph.dynamoVersion {NATS_NEEDED_BEFORE} or newer"
+            f"{oldest.key}.dynamoVersion {NATS_NEEDED_BEFORE} or newer"
         )
     if platform.etcd:
         return
@@ -115,7 +111,7 @@ def _services(platform: Platform, runtime: Version) -> Iterator[str]:
     elif runtime < ETCD_NEEDED_BEFORE:
         yield (
             f"platform.etcd: false, but graphs of Dynamo {runtime} need etcd; leave the key out or use "
-            f"graph.dynamoVersion {ETCD_NEEDED_BEFORE} or newer"
+            f"{oldest.key}.dynamoVersion {ETCD_NEEDED_BEFORE} or newer"
         )
 
 
@@ -134,7 +130,7 @@ def _multinode(platform: Platform, plan: GraphPlan) -> Iterator[str]:
     for planned in plan.workers:
         if planned.nodes > 1:
             yield (
-                f"graph.{planned.role}.nodes: {planned.nodes} nodes for one worker need a multi-node scheduler; "
+                f"{plan.key}.{planned.role}.nodes: {planned.nodes} nodes for one worker need a multi-node scheduler; "
                 "without one the operator starts no pod of the graph; set platform.grove to bundled or external, or "
                 "platform.leaderWorkerSet to true if that is on the cluster"
             )

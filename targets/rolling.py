@@ -4,25 +4,25 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from targets.checks import packs
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.platform import Addon, Platform
 
 
-def check_rolling(plans: Sequence[GraphPlan], platform: Platform) -> None:
-    """Raise Refusal with every reason why new workers cannot come beside the old ones, one a line, or return."""
-    problems = [problem for plan in plans if plan.knobs.surge for problem in _of_graph(plan, platform)]
+def rolling_problems(plans: Sequence[GraphPlan], platform: Platform) -> Iterator[str]:
+    """Why new workers cannot come beside the old ones."""
+    for plan in plans:
+        if plan.knobs.surge:
+            yield from _of_graph(plan, platform)
     able = [plan for plan in plans if plan.knobs.surge and not plan.target.disaggregated]
     for pool in dict.fromkeys(plan.pool for plan in able):
         graphs = [_most(plan) for plan in plans if plan.pool == pool]
         surging = [plan.key for plan in able if plan.pool == pool]
         if not packs(graphs):
-            problems.append(
+            yield (
                 f"{surging[0]}.surge: true needs room for every worker twice, {sum(plan.gpus for plan in graphs)} GPUs "
                 f"with all that else runs there, but the pool has {pool.gpus} ({pool}); raise {pool.key}.nodes, or "
                 "leave it out"
             )
-    if problems:
-        raise Refusal("\n".join(problems))
 
 
 def _of_graph(plan: GraphPlan, platform: Platform) -> Iterator[str]:

@@ -5,12 +5,13 @@ aiconfigurator-core 0.12, aisimulate 0.13), the profiler of each released `ai-dy
 DynamoGraphDeploymentRequest admits (deploy/operator/api/v1beta1 in ai-dynamo/dynamo).
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from targets.catalogue import MODEL_ID, Engine
 from targets.hardware import Gpu
 from targets.knobs import MODEL_CONTEXT
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
 
 GPU_SKU = {
@@ -46,29 +47,26 @@ class Sizing:
     request_rate: float | None = None
 
 
-def check_sizing(sizing: Sizing, plan: GraphPlan, platform: Version) -> None:
-    """Raise Refusal with every reason why the profiler of that platform cannot answer, one a line, or return."""
-    problems = []
+def sizing_problems(sizing: Sizing, plan: GraphPlan) -> Iterator[str]:
+    """Why the profiler of the graph's platform cannot answer."""
     if plan.target.engine is Engine.MOCKER:
-        problems.append(
+        yield (
             f"sizing: target {plan.target.name} simulates its engine, and the profiler knows vllm, sglang and trtllm; "
             "choose a target with an engine or leave the key out"
         )
     elif plan.pool.instance.gpu is not None:
         since = known_since(plan.target.engine, plan.pool.instance.gpu)
-        if platform < since:
-            problems.append(
-                f"sizing: the profiler of Dynamo {platform} is not known to have data of {MODEL_ID} with "
+        if plan.platform < since:
+            yield (
+                f"sizing: the profiler of Dynamo {plan.platform} is not known to have data of {MODEL_ID} with "
                 f"{plan.target.engine} on {plan.pool.instance.gpu}; without, it looks at the size of the weights "
                 f"alone; set platform.version to {LATEST_PATCH[since.line]} or newer, which runs earlier graphs too"
             )
     if sizing.isl + sizing.osl > MODEL_CONTEXT:
-        problems.append(
+        yield (
             f"sizing.isl: {sizing.isl} tokens of prompt and {sizing.osl} of answer are more than the model's "
             f"{MODEL_CONTEXT}; lower sizing.isl or sizing.osl"
         )
-    if problems:
-        raise Refusal("\n".join(problems))
 
 
 def known_since(engine: Engine, gpu: Gpu) -> Version:

@@ -13,8 +13,8 @@ from targets.releases import EFA_IMAGES_SINCE, LATEST_PATCH, Version
 from targets.transport import POD_SINCE, SLOW, Transport
 
 
-def check_transport(plan: GraphPlan) -> Iterator[str]:
-    """One sentence a problem."""
+def transport_problems(plan: GraphPlan) -> Iterator[str]:
+    """What cannot work of the way that KV cache is to take."""
     key = f"{plan.key}.transport"
     if not plan.target.disaggregated:
         return

@@ -1,0 +1,157 @@
+"""What a stack asks for and cannot have: every problem at once, each a sentence that begins with its key. Pure.
+
+A sentence says the key, the value, what is allowed, and where it helps the reason.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from graphs.benchmark import shape_problems
+from graphs.said_twice import argument_problems
+from stacks.pools import assignment_problems, node_problems
+from stacks.sections.cluster import AwsCluster, NewEksCluster
+from targets.autoscaling import Autoscaler, autoscaling_problems
+from targets.capacity import PoolRequest, is_local_zone, pool_problems
+from targets.checks import graph_problems, local_copy_problems, release_problems, sharing_problems
+from targets.observability import observability_problems
+from targets.plan import GraphPlan, Refusal
+from targets.platform import namespace_problems, platform_problems
+from targets.rolling import rolling_problems
+from targets.sizing import sizing_problems
+
+if TYPE_CHECKING:
+    from stacks.settings import Settings
+
+
+def problems(settings: "Settings") -> Iterator[str]:
+    """All that is wrong."""
+    yield from _services(settings)
+    yield from node_problems(settings.cluster, (settings.pool, *settings.pools))
+    unassigned = list(assignment_problems(settings.pools, settings.graphs))
+    yield from unassigned or _graphs(settings, settings.plans())
+
+
+def _graphs(settings: "Settings", plans: Sequence[GraphPlan]) -> Iterator[str]:
+    platform = settings.platform_plan(plans)
+    alone = [problem for plan in plans for problem in _graph(plan)]
+    yield from alone
+    yield from namespace_problems(plans, settings.cluster.namespace)
+    yield from platform_problems(platform, plans, install=settings.platform.install)
+    yield from _autoscaling_sources(settings, platform.prometheus)
+    yield from _benchmark(settings, plans[0])
+    yield from _capacity(settings)
+    if alone:
+        return  # Of graphs that cannot be, what they would need together would mislead.
+    yield from sharing_problems(plans)
+    yield from local_copy_problems(plans, own_nodes=isinstance(settings.cluster, AwsCluster))
+    yield from autoscaling_problems(settings.autoscaling.kind, plans, platform)
+    yield from rolling_problems(plans, platform)
+    yield from _cpu_nodes(settings, plans)
+    question = settings.sizing_question(plans[0])
+    if question is not None:
+        yield from sizing_problems(question, plans[0])
+
+
+def _graph(plan: GraphPlan) -> Iterator[str]:
+    yield from graph_problems(plan)
+    yield from release_problems(plan)
+    yield from argument_problems(plan)
+    yield from observability_problems(plan)
+
+
+def _services(settings: "Settings") -> Iterator[str]:
+    """What the stack's cluster cannot give to cache, platform or secrets."""
+    cluster, cache = settings.cluster, settings.cache
+    on_aws = isinstance(cluster, AwsCluster)
+    if cache.kind != "class" and cache.file_system is None and not on_aws:
+        yield (
+            f"cache.kind: {cache.kind!r} makes a file system, for cluster.kind eks or existing-eks; choose class and "
+            "name a storageClass, or efs and name its fileSystem"
+        )
+    if cache.mount_targets and not on_aws:
+        yield (
+            "cache.mountTargets: true makes them, for cluster.kind eks or existing-eks; leave it out where the file "
+            "system has them"
+        )
+    if (
+        cache.kind != "class"
+        and isinstance(cluster, AwsCluster)
+        and all(map(is_local_zone, cluster.zone_names))
+    ):
+        yield (
+            f"cache.kind: {cache.kind!r} needs a subnet in an Availability Zone, which Local Zones "
+            f"[{', '.join(cluster.zone_names)}] reach; add one to cluster.subnets"
+        )
+    if settings.platform.install and settings.platform.namespace == settings.cluster.namespace:
+        yield (
+            f"platform.namespace: {settings.platform.namespace!r} is the graphs' namespace; the platform needs one of "
+            "its own, which goes with it"
+        )
+    from_aws = settings.hugging_face.aws_secret is not None or settings.ngc.aws_secret is not None
+    if from_aws and settings.external_secrets.install and not on_aws:
+        yield (
+            "externalSecrets.install: true gives External Secrets a pod identity, for cluster.kind eks or "
+            "existing-eks; set it to false where External Secrets is on the cluster"
+        )
+
+
+def _autoscaling_sources(settings: "Settings", prometheus: str | None) -> Iterator[str]:
+    """Where the autoscaler's figures are to come from and do not. prometheus: its address."""
+    kind, monitoring = settings.autoscaling.kind, settings.monitoring
+    if kind is Autoscaler.KEDA and (
+        prometheus is None or not monitoring.pod_monitors or monitoring.kind == "none"
+    ):
+        yield (
+            "autoscaling.kind: 'keda' asks Prometheus for series that the stack's own PodMonitors label; set "
+            "monitoring.kind to install, or to existing with its endpoint, and leave podMonitors on"
+        )
+    if kind is Autoscaler.PLANNER and settings.autoscaling.optimization == "sla" and prometheus is None:
+        yield (
+            "autoscaling.optimization: 'sla' reads latencies from Prometheus; set monitoring.kind or "
+            "platform.prometheusEndpoint, or choose throughput or latency"
+        )
+
+
+def _benchmark(settings: "Settings", plan: GraphPlan) -> Iterator[str]:
+    """A load that is not there, or that is to be run and that the graph cannot take."""
+    try:
+        load = settings.benchmark.load(plan.target, plan.gpus)
+    except Refusal as refusal:
+        yield str(refusal)
+    else:
+        if settings.benchmark.run:
+            yield from shape_problems(plan, load)
+
+
+def _capacity(settings: "Settings") -> Iterator[str]:
+    """GPU nodes that cannot be bought as asked, on a cluster that the stack buys them for."""
+    cluster = settings.cluster
+    if not isinstance(cluster, AwsCluster):
+        return
+    for each in settings.gpu_pools():
+        if each.pool.instance.gpus:
+            yield from pool_problems(
+                PoolRequest(
+                    key=each.pool.key,
+                    instance=each.pool.instance,
+                    nodes=each.pool.nodes,
+                    capacity=each.said.capacity,
+                    region=cluster.region,
+                    zones=each.zones,
+                    subnet_zones=cluster.subnet_zones,
+                    kubernetes=cluster.version if isinstance(cluster, NewEksCluster) else None,
+                )
+            )
+
+
+def _cpu_nodes(settings: "Settings", plans: Sequence[GraphPlan]) -> Iterator[str]:
+    """Graphs whose frontend and verification the stack's CPU nodes cannot run."""
+    if not isinstance(settings.cluster, NewEksCluster):
+        return
+    arch = settings.gpu_pool().instance.arch
+    for plan in plans:
+        if arch.value not in plan.image_knobs.archs:
+            yield (
+                f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {arch}, the architecture "
+                "of the main pool and so of the CPU nodes, which frontends run on"
+            )

@@ -1,0 +1,100 @@
+"""pydantic's errors about a stack file, as sentences with the key as it is written there."""
+
+import difflib
+import types
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+from stacks.sections.cluster import CLUSTER_KINDS
+from targets.catalogue import TARGETS
+
+_SECRET_KEYS = {"token", "apiKey", "apiKeys"}
+"""Keys whose value no message may show."""
+
+
+def sentences(invalid: ValidationError, settings: type[BaseModel], project: str) -> Iterator[str]:
+    """One for each error: the key, the value, what is allowed.
+
+    settings: model of the whole stack file. project: whose keys they are.
+    """
+    for error in invalid.errors():
+        path = [str(part) for part in error["loc"]]
+        key, given = f"{project}:{_dotted(_without_kind(error['loc']))}", _shown(path, error["input"])
+        context = error.get("ctx", {})
+        match error["type"]:
+            case "extra_forbidden":
+                known = list(_fields(settings, path[:-1]))
+                near = difflib.get_close_matches(path[-1], known, n=1)
+                hint = f" (did you mean {near[0]}?)" if near else ""
+                yield f"{key}: unknown key, given {given}{hint}; known keys: {', '.join(known)}"
+            case "missing":
+                yield f"{key}: missing; {_wanted(settings, path)}"
+            case "union_tag_not_found":
+                yield f"{key}.kind: missing; choose one of {', '.join(CLUSTER_KINDS)}"
+            case "union_tag_invalid":
+                yield f"{key}.kind: {context['tag']!r} is not allowed; choose one of {', '.join(CLUSTER_KINDS)}"
+            case "literal_error":
+                yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
+            case "model_type" | "model_attributes_type" | "dict_type":
+                yield f"{key}: {given} is not an object; write its keys below it"
+            case "tuple_type" | "list_type":
+                yield f"{key}: {given} is not a list; write each item with a dash below it"
+            case "value_error":
+                yield f"{key}: {given}: {context['error']}"
+            case _:
+                yield f"{key}: {given}: {error['msg'][0].lower()}{error['msg'][1:]}"
+
+
+def _without_kind(path: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """pydantic puts the kind of a cluster between `cluster` and its key; in the stack file nothing is there."""
+    return (
+        (path[0], *path[2:]) if path[0] == "cluster" and len(path) > 1 and path[1] in CLUSTER_KINDS else path
+    )
+
+
+def _dotted(path: Iterable[int | str]) -> str:
+    """The key as Pulumi writes paths: `graphs[0].name`. pydantic marks a mapping's key itself by `[key]`."""
+    parts = (part for part in path if part != "[key]")
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+
+
+def _shown(path: list[str], given: Any) -> str:
+    if _SECRET_KEYS & {*path} or isinstance(given, Mapping):
+        return "[secret]" if _SECRET_KEYS & {*path} else "{" + ", ".join(map(str, given)) + "}"
+    return repr(given)
+
+
+def _fields(settings: type[BaseModel], path: list[str]) -> dict[str, FieldInfo]:
+    """The keys below a path, as they are written."""
+    is_in_cluster = path[:1] == ["cluster"] and len(path) > 1
+    model, rest = (CLUSTER_KINDS[path[1]], path[2:]) if is_in_cluster else (settings, path)
+    fields = by_alias(model)
+    for part in rest:
+        if part in fields and (below := _model_in(fields[part].annotation)):
+            fields = by_alias(below)
+    return fields
+
+
+def by_alias(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by the keys that users write."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if get_origin(annotation) in (Union, types.UnionType, Annotated, list, tuple, Mapping):
+        return next((found for arg in get_args(annotation) if (found := _model_in(arg))), None)
+    return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+
+
+def _wanted(settings: type[BaseModel], path: list[str]) -> str:
+    """What to write for a key that must be there."""
+    if path == ["target"]:
+        return f"choose one of {', '.join(TARGETS)}"
+    if path == ["cluster"]:
+        return f"write its kind below it, one of {', '.join(CLUSTER_KINDS)}"
+    return (
+        f"it has no default: {(_fields(settings, path[:-1])[path[-1]].description or '').removesuffix('.')}"
+    )
