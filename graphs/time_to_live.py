@@ -1,11 +1,16 @@
 """The end of a stack's time to live, from inside its cluster: for when whoever should have ended it was killed. Pure.
 
-A CronJob looks every few minutes whether the stack's time, counted from its own creation, is over. Then it deletes the
-graphs and benchmark Jobs of its namespace, and sets the stack's GPU node groups to size 0. The rest of the stack costs
-little and goes with `down`, or with `ops reap`.
+A CronJob looks every few minutes whether the stack's time is over. Then it deletes the graphs and benchmark Jobs of its
+namespace, and sets the stack's GPU node groups to size 0. The rest costs little and goes with `down` or `ops reap`.
+
+The clock is the age of the script's ConfigMap, which has the time to live in its name: it begins anew where that is
+changed, and goes on through every other `up`. CronJob, `ops reap`, alert and refusal all read it.
 """
 
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from graphs import pod_scripts
@@ -21,6 +26,7 @@ AWS_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
 _MARK_PATH = "/var/run/time-to-live"
 _MARK = f"{_MARK_PATH}/over"
 _UNITS = {"h": 3600, "d": 86400}
+_CLOCK = re.compile(rf"{NAME}-([1-9][0-9]*[hd])")
 
 
 SHRINK = """\
@@ -51,10 +57,10 @@ class NodeGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToLiveSpec:
-    """seconds: from the CronJob's creation. graph_api_version: of the stack's DynamoGraphDeployments."""
+    """ttl: as `72h` or `14d`. graph_api_version: of the stack's DynamoGraphDeployments."""
 
     namespace: str
-    seconds: int
+    ttl: str
     graph_api_version: str
     node_groups: NodeGroups | None = None
     pull_secret: str | None = None
@@ -65,22 +71,47 @@ def seconds(text: str) -> int:
     return int(text[:-1]) * _UNITS[text[-1]]
 
 
+def clock(ttl: str) -> str:
+    """Name of the ConfigMap from whose creation a stack's time is counted."""
+    return f"{NAME}-{ttl}"
+
+
+def end_of(created: str, ttl: str) -> datetime:
+    """When the time of a clock is over. created: as Kubernetes writes it."""
+    return datetime.fromisoformat(created).astimezone(UTC) + timedelta(seconds=seconds(ttl))
+
+
+def deployed_end(resources: Iterable[Mapping[str, Any]]) -> datetime | None:
+    """When a deployed stack's time is over; None where no clock of it runs. resources: as Pulumi exports them."""
+    for each in resources:
+        metadata = (each.get("outputs") or {}).get("metadata") or {}
+        named = _CLOCK.fullmatch(metadata.get("name", ""))
+        if each["type"] == "kubernetes:core/v1:ConfigMap" and named and metadata.get("creationTimestamp"):
+            return end_of(metadata["creationTimestamp"], named[1])
+    return None
+
+
 def objects(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
     """Everything of it, in the order it is made: script, account, rights, CronJob."""
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME}
     account = {"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}
     return [
-        _object("v1", "ConfigMap", spec, data={SCRIPT: pod_scripts.text(SCRIPT)}),
+        _object("v1", "ConfigMap", spec, name=clock(spec.ttl), data={SCRIPT: pod_scripts.text(SCRIPT)}),
         _object("v1", "ServiceAccount", spec),
-        _object("rbac.authorization.k8s.io/v1", "Role", spec, rules=_rules()),
+        _object("rbac.authorization.k8s.io/v1", "Role", spec, rules=_rules(spec)),
         _object("rbac.authorization.k8s.io/v1", "RoleBinding", spec, roleRef=role, subjects=[account]),
         _object("batch/v1", "CronJob", spec, spec=_cron_job(spec)),
     ]
 
 
-def _rules() -> list[dict[str, Any]]:
+def _rules(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
     return [
-        {"apiGroups": ["batch"], "resources": ["cronjobs"], "resourceNames": [NAME], "verbs": ["get"]},
+        {
+            "apiGroups": [""],
+            "resources": ["configmaps"],
+            "resourceNames": [clock(spec.ttl)],
+            "verbs": ["get"],
+        },
         {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list", "delete"]},
         {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeployments"], "verbs": ["list", "delete"]},
     ]
@@ -93,11 +124,11 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
         "command": [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}"],
         "env": variables(
             {
-                "CRON_JOB": NAME,
+                "CLOCK": clock(spec.ttl),
                 "GRAPH_API_VERSION": spec.graph_api_version,
                 "MARK": _MARK,
                 "NAMESPACE": spec.namespace,
-                "SECONDS_TO_LIVE": str(spec.seconds),
+                "SECONDS_TO_LIVE": str(seconds(spec.ttl)),
             }
         ),
         "volumeMounts": [
@@ -117,7 +148,7 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
         **containers,
         "securityContext": pod_security(),
         "volumes": [
-            {"name": "script", "configMap": {"name": NAME}},
+            {"name": "script", "configMap": {"name": clock(spec.ttl)}},
             {"name": "mark", "emptyDir": {}},
         ],
     }
@@ -159,6 +190,6 @@ def _little() -> dict[str, Any]:
     return {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}
 
 
-def _object(api_version: str, kind: str, of: TimeToLiveSpec, **rest: Any) -> dict[str, Any]:
-    metadata = {"name": NAME, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
+def _object(api_version: str, kind: str, of: TimeToLiveSpec, name: str = NAME, **rest: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

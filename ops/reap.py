@@ -1,7 +1,7 @@
 """`python -m ops reap`: take down what should be down by now, for CI and for whatever was killed.
 
-Two things say so: a lease whose verb is gone or late (ops/lease.py), and a stack's own `tags.ttl`, counted from its
-last deployment through Pulumi.
+Two things say so: a lease whose verb is gone or late (ops/lease.py), and the clock of a stack's `tags.ttl`, which its
+CronJob goes by too (graphs/time_to_live.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from graphs.time_to_live import seconds
+from graphs.time_to_live import deployed_end, seconds
 from ops import automation, deploy
 from ops.benchmark_sites import site
 from ops.errors import OpsError
@@ -88,11 +88,14 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
         if name not in deployed:
             continue
         found = deploy.find(name, embedded=False)
-        ttl, updated = found.settings.tags.end, deployed[name].last_update
-        if ttl and updated and datetime.now(UTC) - updated.astimezone(UTC) > timedelta(seconds=seconds(ttl)):
-            yield (
-                name,
-                False,
-                f"its tags.ttl of {ttl} is over, it was deployed {updated:%Y-%m-%d %H:%M} UTC",
-                None,
-            )
+        resources = automation.resources(automation.open_stack(PROJECT, found.full_name, report=_silent))
+        end, ttl, updated = deployed_end(resources), found.settings.tags.end, deployed[name].last_update
+        if end is None and ttl and updated:
+            # An `up` that ended before the clock was there.
+            end = updated.astimezone(UTC) + timedelta(seconds=seconds(ttl))
+        if end is not None and end < datetime.now(UTC):
+            yield name, False, f"its tags.ttl was over at {end:%Y-%m-%d %H:%M} UTC", None
+
+
+def _silent(_: str) -> None:
+    """Which backend is asked need not be said for every stack of it."""

@@ -17,7 +17,7 @@ from components.referenced_cluster import ReferencedCluster, ReferencedClusterAr
 from components.time_to_live import TimeToLive, TimeToLiveArgs
 from components.verification import Verification, VerificationArgs
 from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
-from graphs.time_to_live import NodeGroups, TimeToLiveSpec, seconds
+from graphs.time_to_live import NodeGroups, TimeToLiveSpec
 from stacks import wiring_services as services
 from stacks.cost import described
 from stacks.sections.cluster import AwsCluster, StackCluster
@@ -48,7 +48,7 @@ def build(settings: Settings) -> dict[str, Any]:
     platform = services.platform(
         settings, plans, [*monitoring, *platform_needs, *inference_extension], cluster
     )
-    end = _time_to_live(settings, plan, eks, platform, cluster)
+    end, ends_at = _time_to_live(settings, plan, eks, platform, cluster)
     storage = _storage(settings, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     deployed = [each for each in plans if each.pool.runs]
@@ -80,6 +80,7 @@ def build(settings: Settings) -> dict[str, Any]:
     return {
         **_outputs(settings, deployed, graphs, ingress),
         **({"sizing": sizing.name} if sizing else {}),
+        **ends_at,
         **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
         **_eks_outputs(settings, eks, pools),
     }
@@ -205,10 +206,10 @@ def _model_cache(
 
 def _time_to_live(
     settings: Settings, plan: GraphPlan, eks: "Eks | None", platform: DynamoPlatform, cluster: Cluster
-) -> list[pulumi.Resource]:
-    """What ends the stack; GPU nodes wait for it, so that a deployment that is broken off ends too."""
+) -> tuple[list[pulumi.Resource], dict[str, Any]]:
+    """What ends the stack, and the output that says when. GPU nodes wait for it: a broken `up` ends too."""
     if settings.tags.end is None:
-        return []
+        return [], {}
     groups, rights = None, []
     if eks is not None and isinstance(settings.cluster, AwsCluster):
         from components.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
@@ -229,7 +230,7 @@ def _time_to_live(
         TimeToLiveArgs(
             spec=TimeToLiveSpec(
                 namespace=settings.cluster.namespace,
-                seconds=seconds(settings.tags.end),
+                ttl=settings.tags.end,
                 graph_api_version=graph_api_version(settings.platform_version()),
                 node_groups=groups,
                 pull_secret=plan.image_knobs.pull_secret,
@@ -239,7 +240,7 @@ def _time_to_live(
             providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, platform]
         ),
     )
-    return [*rights, end]
+    return [*rights, end], {"endsAt": end.ends_at}
 
 
 def _verified(

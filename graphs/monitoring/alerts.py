@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from graphs import time_to_live
 from graphs.monitoring import queries
 from graphs.monitoring.pod_monitors import API_VERSION
 from graphs.names import MANAGED_BY
@@ -18,13 +19,13 @@ NEAR_SECONDS = 2 * 60 * 60
 class Objectives:
     """What is alerted about. ttft, itl: seconds at the 95th percentile. idle_minutes: of GPUs without work.
 
-    ttl_seconds: how long the stack is meant to live, None for without end.
+    ttl: how long the stack is meant to live, as `72h`; None for without end.
     """
 
     ttft: float
     itl: float
     idle_minutes: int
-    ttl_seconds: int | None
+    ttl: str | None
 
 
 def prometheus_rule(
@@ -102,16 +103,17 @@ def _stack_rules(namespace: str, objectives: Objectives) -> Iterator[dict[str, A
         ),
         severity=WARNING,
     )
-    if objectives.ttl_seconds is not None:
-        born = f'kube_namespace_created{{namespace="{namespace}"}}'
+    if objectives.ttl is not None:
+        clock = time_to_live.clock(objectives.ttl)
+        born = f'kube_configmap_created{{namespace="{namespace}", configmap="{clock}"}}'
         yield _rule(
             "StackEndsSoon",
-            f"{born} + {objectives.ttl_seconds} - time() < {NEAR_SECONDS}",
+            f"{born} + {time_to_live.seconds(objectives.ttl)} - time() < {NEAR_SECONDS}",
             "0m",
             (
                 "The stack's time to live is near",
-                f"Namespace {namespace} was made for {objectives.ttl_seconds // 3600} hours; "
-                "take the stack down or raise tags.ttl.",
+                f"The stack in namespace {namespace} was given {objectives.ttl}; then its graphs and GPU nodes are "
+                "ended. Take it down, or give it another tags.ttl, from which its time begins anew.",
             ),
             severity=WARNING,
         )

@@ -1,7 +1,7 @@
 """Delete a namespace's graphs and benchmark Jobs once the time of its stack is over.
 
-Runs in the CronJob of graphs/time_to_live.py, under its ServiceAccount. Environment: NAMESPACE, CRON_JOB (its own
-name), SECONDS_TO_LIVE (from the CronJob's creation), GRAPH_API_VERSION, MARK (file that it leaves when time is over).
+Runs in the CronJob of graphs/time_to_live.py, under its ServiceAccount. Environment: NAMESPACE, CLOCK (a
+ConfigMap's name), SECONDS_TO_LIVE (from its creation), GRAPH_API_VERSION, MARK (file that it leaves when time is over).
 """
 
 import json
@@ -31,9 +31,9 @@ def request(method: str, path: str, body: object = None) -> Any:
         return json.load(response)
 
 
-def seconds_left(namespace: str, cron_job: str, seconds_to_live: int) -> float:
+def seconds_left(namespace: str, clock: str, seconds_to_live: int) -> float:
     """Seconds until the stack's time is over; negative afterwards."""
-    path = f"/apis/batch/v1/namespaces/{namespace}/cronjobs/{cron_job}"
+    path = f"/api/v1/namespaces/{namespace}/configmaps/{clock}"
     born = datetime.fromisoformat(request("GET", path)["metadata"]["creationTimestamp"])
     return seconds_to_live - (datetime.now(UTC) - born).total_seconds()
 
@@ -54,7 +54,7 @@ def end(collection: str, selector: str = "") -> None:
 def main() -> None:
     """Look, and end what is over."""
     namespace, version = os.environ["NAMESPACE"], os.environ["GRAPH_API_VERSION"]
-    left = seconds_left(namespace, os.environ["CRON_JOB"], int(os.environ["SECONDS_TO_LIVE"]))
+    left = seconds_left(namespace, os.environ["CLOCK"], int(os.environ["SECONDS_TO_LIVE"]))
     if left > 0:
         print(f"{left:.0f} s left", flush=True)
         return

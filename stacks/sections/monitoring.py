@@ -7,7 +7,6 @@ from pydantic import Field, model_validator
 
 from graphs.monitoring.alerts import Objectives
 from graphs.monitoring.stack_values import prometheus_url
-from graphs.time_to_live import seconds
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
@@ -55,5 +54,5 @@ class MonitoringSettings(Strict):
             ttft=self.ttft_seconds,
             itl=self.itl_seconds,
             idle_minutes=self.idle_minutes,
-            ttl_seconds=seconds(ttl) if ttl else None,
+            ttl=ttl,
         )

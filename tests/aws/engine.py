@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 from unittest.mock import patch
@@ -34,6 +35,7 @@ AUTONAMED = {
 }  # fmt: skip
 """Types whose names Pulumi ends with seven characters of chance; of EFS it is the creation token."""
 CLUSTER = "aws:eks/cluster:Cluster"
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 NETWORK = ("aws:ec2/", "aws:vpc/")
 
 
@@ -145,6 +147,9 @@ class Stack(MotoMocks):
         made, outputs = super().new_resource(_named(args, physical))
         if token == "aws:iam/role:Role":
             refusals.role_name(self.world, outputs["name"])
+        if token == CONFIG_MAP:
+            created = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+            outputs["metadata"] = {**given["metadata"], "creationTimestamp": created}
         held = Held(self._record[key], made or "", given, outputs, key in self._retained)
         self.state[key] = held
         if token == "aws:eks/nodeGroup:NodeGroup":
@@ -187,6 +192,8 @@ class Stack(MotoMocks):
             self._endpoint(held, given)
             outputs["vpcConfig"] = held.outputs["vpcConfig"] | given["vpcConfig"]  # with what EKS made
             self.world.clusters[held.id] = outputs
+        if token == CONFIG_MAP:
+            outputs["metadata"] = held.outputs["metadata"] | given["metadata"]
         self._kubernetes(token, given)
         held.inputs, held.outputs = given, outputs
         self.steps.append(("change", key))

@@ -27,7 +27,7 @@ SCRIPT = PROJECT / "graphs" / "scripts" / time_to_live.SCRIPT
 @pytest.fixture
 def account(cluster: Cluster, namespace: str, tmp_path: Path) -> dict[str, str]:
     """The stack's objects on the cluster; returns the environment of the CronJob's container."""
-    spec = TimeToLiveSpec(namespace=namespace, seconds=3600, graph_api_version="nvidia.com/v1alpha1")
+    spec = TimeToLiveSpec(namespace=namespace, ttl="1h", graph_api_version="nvidia.com/v1alpha1")
     made = objects(spec)
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=yaml.safe_dump_all(made))
     config = yaml.safe_load(cluster.kubeconfig.read_text())["clusters"][0]["cluster"]
@@ -121,7 +121,7 @@ def test_only_the_stacks_gpu_node_groups_shrink_and_only_in_the_end(
     pod = objects(
         TimeToLiveSpec(
             namespace="dynamo",
-            seconds=1,
+            ttl="1h",
             graph_api_version="nvidia.com/v1alpha1",
             node_groups=NodeGroups(cluster="c", region="us-east-1", stack="prod"),
         )

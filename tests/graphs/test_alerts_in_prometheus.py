@@ -24,7 +24,7 @@ NIXL_UP = {up(role, "nixl"): "1x30" for role in ("prefill", "decode")}
 REQUESTS = f"dynamo_frontend_requests_total{{{GRAPH}}}"
 KV_BYTES = f'vllm:nixl_bytes_transferred_sum{{{GRAPH}, role="prefill"}}'
 TTFT = "dynamo_frontend_time_to_first_token_seconds_bucket"
-BORN = 'kube_namespace_created{namespace="dynamo"}'
+BORN = 'kube_configmap_created{namespace="dynamo", configmap="time-to-live-72h"}'
 
 FIRING: dict[str, tuple[str, Mapping[str, str], bool]] = {
     "a role is gone": ("DynamoRoleMissing", UP | {up("decode", "system"): "1x5 0x25"}, True),

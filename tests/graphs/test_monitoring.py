@@ -23,7 +23,7 @@ from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH
 
-OBJECTIVES = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl_seconds=72 * 3600)
+OBJECTIVES = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl="72h")
 LABELS = {"release": "prometheus"}
 
 
@@ -134,7 +134,7 @@ def test_objectives_are_in_the_expressions() -> None:
     by_alert = {
         rule["alert"]: rule["expr"]
         for rule in rules(
-            plan_of("trtllm-disagg-b200"), Objectives(ttft=1.25, itl=0.04, idle_minutes=45, ttl_seconds=7200)
+            plan_of("trtllm-disagg-b200"), Objectives(ttft=1.25, itl=0.04, idle_minutes=45, ttl="2h")
         )
     }
     assert by_alert["DynamoTimeToFirstTokenHigh"].endswith("> 1.25")
@@ -144,7 +144,7 @@ def test_objectives_are_in_the_expressions() -> None:
 
 
 def test_a_stack_without_a_time_to_live_has_no_alert_about_it() -> None:
-    forever = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl_seconds=None)
+    forever = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl=None)
     assert "StackEndsSoon" not in {rule["alert"] for rule in rules(plan_of("trtllm-disagg-b200"), forever)}
 
 

@@ -73,7 +73,12 @@ VERIFIED, GRAPH = named("gpt-oss-disagg-verify"), named("graph", "gpt-oss-disagg
 EVERY_NODE = named("CPU", "GPU")
 CHANGES = (
     Change(what="owner", key="`tags.owner`", after=eks(tags={"owner": "two", "ttl": "24h"})),
-    Change(what="time to live", key="`tags.ttl`", after=eks(tags={"owner": "one", "ttl": "48h"})),
+    Change(
+        what="time to live",
+        key="`tags.ttl`",
+        after=eks(tags={"owner": "one", "ttl": "48h"}),
+        anew=named("time-to-live"),
+    ),
     Change(what="token rotated", key="`huggingFace.token`", after=eks(huggingFace={"token": "hf_two"})),
     Change(what="engine knob", key="`graph.decode.maxBatchSize`", after=graph(decode={"maxBatchSize": 64}),
            anew=VERIFIED),
