@@ -106,12 +106,12 @@ def test_the_smoke_workflow_takes_down_what_it_makes_and_looks_for_what_is_left(
 def test_the_smoke_workflow_s_commands_are_those_of_the_makefile(verb: str) -> None:
     stack = jobs("smoke.yml")["smoke"]["env"]["STACK"]
     project = FOLDER.parents[1]
-    # Below `make test` another make would say which folder it enters and leaves.
+    # `make test` hands its own words on: options would have this one name folders, ARGS would be the verb's.
     words = ["make", "--dry-run", "--no-print-directory", "--assume-old=setup", verb]
     said = subprocess.run(
         words,
         cwd=project,
-        env={**os.environ, "STACK": stack, "MAKEFLAGS": ""},
+        env={**os.environ, "STACK": stack, "MAKEFLAGS": "", "ARGS": ""},
         capture_output=True,
         text=True,
         check=True,
