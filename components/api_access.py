@@ -6,12 +6,14 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.api_reach import wait_for_api
+from components.api_reach import wait_for_api, wait_until_known
 from components.kubeconfig import kubeconfig as kubeconfig_text
 from targets.aws_access import AwsAccess
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 300, 1800
 """How long the API server may take to answer: until its name is known, or until somebody has connected the VPC."""
+ENTRY_SECONDS = 120
+"""How long an access entry may take to be in force; EKS's are so after some seconds."""
 
 
 def private_access(
@@ -39,11 +41,11 @@ def once_it_answers(
     *,
     public: Sequence[str],
     private: Sequence[str],
-    after: Sequence[aws.vpc.SecurityGroupIngressRule],
+    after: Sequence[pulumi.CustomResource],
 ) -> pulumi.Output[str]:
     """The kubeconfig, once the API server answers: no object is sent into the void, and who waits is told why.
 
-    public, private: ranges that it lets in. A preview waits for nothing.
+    public, private: ranges that it lets in. after: what else lets the caller in. A preview waits for nothing.
     """
 
     async def answered(known: Sequence[Any]) -> str:
@@ -51,10 +53,11 @@ def once_it_answers(
         if not pulumi.runtime.is_dry_run():
             seconds = PUBLIC_SECONDS if public else PRIVATE_SECONDS
             await wait_for_api(endpoint, authority["data"], [*public, *private], seconds=seconds)
+            await wait_until_known(config, endpoint, authority["data"], seconds=ENTRY_SECONDS)
         return str(config)
 
     return pulumi.Output.all(
-        kubeconfig, cluster.endpoint, cluster.certificate_authority, *(rule.id for rule in after)
+        kubeconfig, cluster.endpoint, cluster.certificate_authority, *(each.id for each in after)
     ).apply(answered)
 
 

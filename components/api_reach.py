@@ -3,7 +3,9 @@
 import asyncio
 import base64
 import ipaddress
+import json
 import ssl
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Sequence
@@ -11,7 +13,8 @@ from collections.abc import Sequence
 import pulumi
 
 OWN_ADDRESS = "https://checkip.amazonaws.com"
-_SECONDS = 5.0
+_SECONDS, _TOKEN_SECONDS = 5.0, 60.0
+_UNAUTHORIZED = 401
 
 
 def own_address() -> str:
@@ -26,6 +29,49 @@ def own_address_if_known() -> str | None:
         return own_address()
     except (OSError, ValueError):
         return None
+
+
+def knows(kubeconfig: str, endpoint: str, certificate_authority: str) -> bool:
+    """Whether an API server knows the caller, as the kubeconfig's own command names it. Raises OSError, ValueError and
+    subprocess.TimeoutExpired where that gives no token.
+
+    A provider that begins before it does takes the whole cluster for unreachable.
+    """
+    said = json.loads(kubeconfig)["users"][0]["user"]["exec"]
+    command = [said["command"], *said["args"]]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TOKEN_SECONDS)
+    if answer.returncode:
+        raise OSError(answer.stderr.strip())
+    token = json.loads(answer.stdout)["status"]["token"]
+    trusted = ssl.create_default_context(cadata=base64.b64decode(certificate_authority).decode())
+    asked = urllib.request.Request(f"{endpoint}/api", headers={"Authorization": f"Bearer {token}"})
+    try:
+        urllib.request.urlopen(asked, timeout=_SECONDS, context=trusted).close()
+    except urllib.error.HTTPError as error:
+        return error.code != _UNAUTHORIZED
+    except OSError:
+        return False
+    return True
+
+
+async def wait_until_known(
+    kubeconfig: str, endpoint: str, certificate_authority: str, *, seconds: float
+) -> None:
+    """Return once an API server that answers knows the caller. Raises RunError after some seconds."""
+    clock = asyncio.get_running_loop().time
+    until = clock() + seconds
+    try:
+        while not await asyncio.to_thread(knows, kubeconfig, endpoint, certificate_authority):
+            if clock() > until:
+                raise pulumi.RunError(
+                    f"dynamo-gpt-oss:cluster: the API server {endpoint} answers, but does not know the caller; have "
+                    "the role or user of these credentials added to cluster.admins by who administers it already"
+                )
+            await asyncio.sleep(_SECONDS)
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:cluster: no token for the API server {endpoint}: {error}; try `aws eks get-token`"
+        ) from None
 
 
 def answers(endpoint: str, certificate_authority: str) -> bool:

@@ -81,10 +81,18 @@ class Addons:
         role, attached = iam.role(
             f"{self.name}-efs-mounts", iam.POD_IDENTITY, iam.EFS_CLIENT_POLICIES, child, self.partition
         )
-        mounts = aws.eks.AddonPodIdentityAssociationArgs(service_account="efs-csi-node-sa", role_arn=role.arn)
+        # An association of its own: of the add-on's service accounts EKS lets it have one for the controller's alone
+        # (aws-efs-csi-driver#1759). Before the driver, for a pod learns of its identity when it is made.
+        mounts = aws.eks.PodIdentityAssociation(
+            f"{self.name}-efs-mounts",
+            cluster_name=self.cluster.name,
+            namespace="kube-system",
+            service_account="efs-csi-node-sa",
+            role_arn=role.arn,
+            opts=pulumi.ResourceOptions(parent=self.parent, depends_on=attached),
+        )
         controller = Identity(service_account="efs-csi-controller-sa", policies=iam.EFS_CSI_POLICIES)
-        driver = self._addon("aws-efs-csi-driver", controller, after=[nodes, *attached], identities=[mounts])
-        return driver, role.arn
+        return self._addon("aws-efs-csi-driver", controller, after=[nodes, mounts]), role.arn
 
     def _addon(
         self,
@@ -92,9 +100,8 @@ class Addons:
         identity: Identity | None = None,
         values: Mapping[str, Any] | None = None,
         after: Sequence[pulumi.Resource] = (),
-        identities: Sequence[aws.eks.AddonPodIdentityAssociationArgs] = (),
     ) -> aws.eks.Addon:
-        """An add-on. identity: what one of its service accounts may do. identities: of its others."""
+        """An add-on. identity: what one of its service accounts may do."""
         name, child = f"{self.name}-{addon}", pulumi.ResourceOptions(parent=self.parent)
         found = aws.eks.get_addon_version_output(
             addon_name=addon,
@@ -104,7 +111,7 @@ class Addons:
         version = held(
             f"{name}-version", found.apply(lambda known: known.version), self.versions.until, child
         )
-        needed, identities = list(after), list(identities)
+        needed, identities = list(after), list[aws.eks.AddonPodIdentityAssociationArgs]()
         if identity is not None:
             role, attached = iam.role(name, iam.POD_IDENTITY, identity.policies, child, self.partition)
             needed += attached

@@ -21,7 +21,9 @@ _ADMIN = "arn:{}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 @dataclass(frozen=True, kw_only=True)
 class EksClusterArgs:
-    """subnets: private subnet ids by zone, of the control plane and CPU nodes. admins: IAM ARNs besides the deployer.
+    """subnets: private subnet ids by zone, of the control plane and CPU nodes. admins: IAM ARNs besides the deployer's.
+
+    listed: whether who deploys is one of them; what that was when the cluster was made stays, whoever deploys later.
 
     name: what names begin with. whole_name: the cluster's, if it is to be that and no other.
     public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
@@ -40,6 +42,7 @@ class EksClusterArgs:
     public_access_from: tuple[str, ...]
     private_access_from: tuple[str, ...]
     admins: tuple[str, ...]
+    listed: bool
     cpu_instance: InstanceType
     cpu_nodes: int
     file_system: str | None
@@ -96,7 +99,7 @@ class EksCluster(pulumi.ComponentResource):
             cluster,
             public=args.public_access_from,
             private=args.private_access_from,
-            after=rules,
+            after=[*rules, *admins],
         )
         self.provider = self.keeper = cluster_access.provider(self, kubeconfig=self.kubeconfig)
         there = [*admins, *network, nodes, *storage]
@@ -137,7 +140,8 @@ class EksCluster(pulumi.ComponentResource):
             role_arn=role.arn,
             access_config={
                 "authentication_mode": "API",
-                "bootstrap_cluster_creator_admin_permissions": True,
+                # EKS lets its maker in by an entry of its own, beside which there can be no second one.
+                "bootstrap_cluster_creator_admin_permissions": not args.listed,
             },
             # Ours are pinned to the add-on API and given identities of their own.
             bootstrap_self_managed_addons=False,
@@ -158,7 +162,7 @@ class EksCluster(pulumi.ComponentResource):
                 # AWS would refuse only once everything on the cluster is gone; Pulumi refuses before it begins.
                 parent=self,
                 protect=args.protected,
-                ignore_changes=self._kept(),
+                ignore_changes=[*self._kept(), "accessConfig.bootstrapClusterCreatorAdminPermissions"],
                 depends_on=[*attached, logs],
             ),
         )
@@ -167,8 +171,8 @@ class EksCluster(pulumi.ComponentResource):
         """A name that was chosen once stays; so does that of a cluster from before names were chosen."""
         return [] if self._args.whole_name else ["name"]
 
-    def _admins(self, cluster: aws.eks.Cluster) -> list[pulumi.Resource]:
-        made: list[pulumi.Resource] = []
+    def _admins(self, cluster: aws.eks.Cluster) -> list[pulumi.CustomResource]:
+        made: list[pulumi.CustomResource] = []
         for arn in self._args.admins:
             name = f"{self._args.name}-{arn.rpartition(':')[2].replace('/', '-')}"
             entry = aws.eks.AccessEntry(name, cluster_name=cluster.name, principal_arn=arn, opts=self._child)

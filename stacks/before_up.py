@@ -15,14 +15,14 @@ from targets.capacity import CapacityKind
 from targets.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, newest
 
 
-def public_ranges(settings: Settings, provider: aws.Provider) -> tuple[str, ...]:
+def public_ranges(settings: Settings, caller: aws.GetCallerIdentityResult) -> tuple[str, ...]:
     """The ranges that reach the API server from the internet, the caller's own address among them where that is said.
 
     Raises RunError, before any resource, with a line for everything that a deployment of the stack lacks.
     """
     cluster = settings.cluster
     said = cluster.public_access_from if isinstance(cluster, NewEksCluster) else ()
-    if aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider)).account_id is None:
+    if caller.account_id is None:
         return said  # nobody was asked: this is a synth
     if found := [*problems(settings, datetime.now(UTC).date()), *_tools(settings)]:
         raise pulumi.RunError("\n".join(f"{PROJECT}:{problem}" for problem in found))

@@ -23,6 +23,7 @@ from stacks.pools import StackPool
 from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import Settings
+from targets.aws_access import is_caller
 from targets.capacity import is_local_zone
 from targets.knobs import MAIN_POOL
 
@@ -57,14 +58,15 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
     fixed = settings.tags.fixed(project=project, stack=stack)
     provider = aws_provider.provider("aws", said.region, said.aws, tags)
-    public = public_ranges(settings, provider)
+    caller = aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider))
+    public = public_ranges(settings, caller)
     if isinstance(said, ExistingEksSettings):
         return _existing(settings, said, provider, fixed)
     said = said.model_copy(update={"public_access_from": public})
     if said.budget is not None:
         limit = BudgetArgs(stack=stack, usd_per_month=said.budget.usd_per_month, notify=said.budget.notify)
         Budget("budget", limit, pulumi.ResourceOptions(providers=[provider]))
-    return _new(settings, said, said.name or f"dynamo-{stack}", provider, fixed)
+    return _new(settings, said, _Made(said.name or f"dynamo-{stack}", caller.arn, fixed), provider)
 
 
 def _existing(
@@ -94,20 +96,22 @@ def _existing(
     )
 
 
-def _new(
-    settings: Settings,
-    said: NewEksCluster,
-    name: str,
-    provider: aws.Provider,
-    tags: Mapping[str, str],
-) -> Eks:
-    network = _network(settings, said, name, provider)
+class _Made(NamedTuple):
+    """What a new cluster gets besides what the stack says. deployer: ARN of the caller; None in a synth."""
+
+    name: str
+    deployer: str | None
+    tags: Mapping[str, str]
+
+
+def _new(settings: Settings, said: NewEksCluster, made: _Made, provider: aws.Provider) -> Eks:
+    network = _network(settings, said, made.name, provider)
     subnets = network.subnets
     versions = Versions(kubernetes=said.version, updated=said.updated or "")
     cluster = EksCluster(
         "cluster",
         EksClusterArgs(
-            name=name,
+            name=made.name,
             whole_name=said.name,
             region=said.region,
             versions=versions,
@@ -116,6 +120,7 @@ def _new(
             public_access_from=said.public_access_from,
             private_access_from=said.private_access_from,
             admins=said.admins,
+            listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in said.admins),
             cpu_instance=cpu_instance(settings),
             cpu_nodes=said.cpu_size,
             file_system=settings.cache.kind if settings.cache.kind != "class" else None,
@@ -125,7 +130,7 @@ def _new(
             ssm=said.ssm,
             extended_support=said.extended_support,
             protected=said.deletion_protection,
-            tags=tags,
+            tags=made.tags,
             access=said.aws,
         ),
         pulumi.ResourceOptions(providers=[provider], depends_on=network.way_out),
@@ -136,7 +141,7 @@ def _new(
         vpc_id=network.vpc_id,
         subnets=subnets,
         zones=network.zones,
-        tags=tags,
+        tags=made.tags,
         ssm=said.ssm,
         versions=versions,
     )
@@ -155,7 +160,8 @@ def _network(settings: Settings, said: NewEksCluster, name: str, provider: aws.P
     if said.vpc is not None:
         return _Network(said.vpc.vpc_id, dict(said.vpc.private_subnets), {}, [])
     zones = zones_with(said.zone_names, settings.pool_zones())
-    chosen = {} if said.zones else zones_of_account(said.zone_names, provider)
+    named = {zone for each in settings.gpu_pools() for zone in each.said.zones}
+    chosen = {} if said.zones else zones_of_account(said.zone_names, provider, named)
     made = Network(
         name,
         NetworkArgs(cidr=said.cidr, zones=zones, region=said.region, chosen=chosen),

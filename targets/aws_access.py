@@ -1,5 +1,6 @@
 """As whom, and in which account, a stack works on AWS. Pure."""
 
+import re
 from typing import Annotated
 
 from pydantic import BeforeValidator, StringConstraints, model_validator
@@ -41,3 +42,13 @@ class AwsAccess(Strict):
                 f"accountId {self.account_id}, but assumeRole is of account {self.assume_role.split(':')[4]}"
             )
         return self
+
+
+def is_caller(caller: str, principal: str) -> bool:
+    """Whether an IAM role or user is who calls. caller: ARN as STS says it, without a role's path."""
+    *_, account, who = caller.split(":", 5)
+    kind, _, session = who.partition("/")
+    if kind != "assumed-role":
+        return caller == principal
+    role = re.fullmatch(rf"arn:[^:]+:iam::{account}:role/(?:.+/)?([^/]+)", principal)
+    return role is not None and role[1] == session.partition("/")[0]

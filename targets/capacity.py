@@ -5,7 +5,7 @@ DescribeInstanceTypeOfferings, and the issues named beside the checks.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
@@ -100,9 +100,14 @@ ZONES_WITHOUT_EKS = ["use1-az3", "usw1-az2", "cac1-az3"]
 """Ids of zones that take no control plane (EKS user guide, "View Amazon EKS networking requirements")."""
 
 
-def placed_zones(wanted: Sequence[str], offered: Iterable[str]) -> dict[str, str]:
-    """Those that are offered for themselves, and for each of the others the next spare one, as far as there are any."""
-    there = sorted(offered)
+def placed_zones(
+    wanted: Sequence[str], offered: Iterable[str], taken: Collection[str] = ()
+) -> dict[str, str]:
+    """Those that are offered for themselves, and for each of the others the next spare one, as far as there are any.
+
+    taken: zones that are somebody's by name; they are spare last, for a file system has one mount target a zone.
+    """
+    there = sorted(offered, key=lambda zone: (zone in taken, zone))
     placed = {zone: zone for zone in wanted if zone in there}
     spare = (zone for zone in there if zone not in placed)
     placed |= dict(zip((zone for zone in wanted if zone not in placed), spare, strict=False))

@@ -528,7 +528,7 @@ def _pod_identity(account: Account, _: str, given: dict[str, Any]) -> Made:
     account.cluster(given["clusterName"])
     account.role(given["roleArn"], "pods.eks.amazonaws.com")
     inline = account.call("iam", "ListRolePolicies", RoleName=given["roleArn"].rpartition("/")[2])
-    assert inline["PolicyNames"], "an identity without a right"
+    assert inline["PolicyNames"] or account.attached(given["roleArn"]), "an identity without a right"
     botocheck.check("eks", "CreatePodIdentityAssociation", dict(given))
     made = f"{given['clusterName']}:{given['namespace']}/{given['serviceAccount']}"
     account.keep("pod-identity", made)
@@ -783,11 +783,16 @@ def availability_zones(account: Account, arguments: Mapping[str, Any]) -> dict[s
     }
 
 
+def addon_versions(kubernetes: str) -> tuple[str, ...]:
+    """Those that EKS lists for a release of Kubernetes, of any add-on: one, which no other release has."""
+    return (f"v{kubernetes}.0-eksbuild.1",)
+
+
 def addon_version(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The data source getAddonVersion; moto knows no versions."""
     named = {"addonName": arguments["addonName"], "kubernetesVersion": arguments["kubernetesVersion"]}
     botocheck.check("eks", "DescribeAddonVersions", named)
-    return {"id": arguments["addonName"], "version": f"v{named['kubernetesVersion']}.0-eksbuild.1"}
+    return {"id": arguments["addonName"], "version": addon_versions(named["kubernetesVersion"])[0]}
 
 
 def parameter(_: Account, arguments: Mapping[str, Any]) -> dict[str, Any]:

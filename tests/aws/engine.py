@@ -110,6 +110,7 @@ class Stack(MotoMocks):
         with (
             patch("components.api_reach.answers", answers or self._reached),
             patch("components.api_reach.own_address", lambda: self.world.address),
+            patch("components.api_reach.knows", lambda *_: True),
         ):
             yield
 
@@ -121,7 +122,7 @@ class Stack(MotoMocks):
         try:
             held = self.state.get(key)
             if held is not None:
-                given |= {field: held.inputs[field] for field in self._ignored[key] if field in held.inputs}
+                given = _with_ignored(given, held.inputs, self._ignored[key])
             if held is None:
                 return self._make(key, given, args)
             if held.inputs != given:
@@ -130,6 +131,14 @@ class Stack(MotoMocks):
         except Refusal as refusal:
             self._refusals.append(refusal)
             raise
+
+    def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
+        """As of the account; who calls is at the keyboard, with a session of their role."""
+        answer, failures = super().call(args)
+        if args.token.endswith(":getCallerIdentity"):
+            role = self.world.caller.rpartition("/")[2]
+            answer["arn"] = f"arn:aws:sts::{answer['accountId']}:assumed-role/{role}/session"
+        return answer, failures
 
     def _make(
         self, key: Key, given: dict[str, Any], args: mocks.MockResourceArgs
@@ -156,6 +165,8 @@ class Stack(MotoMocks):
             self.world.nodes[held.id] = given
         if token == CLUSTER:
             self.world.clusters[held.id] = outputs
+            if given["accessConfig"]["bootstrapClusterCreatorAdminPermissions"]:
+                self.world.creators[held.id] = self.world.caller
         self.steps.append(("make", key))
         return made, outputs
 
@@ -231,10 +242,15 @@ class Stack(MotoMocks):
             chosen = [each for each in groups if on_gpus or not each.inputs.get("taints")]
             subnets = self.account.subnets(*{s for each in chosen for s in each.inputs["subnetIds"]})
             zones = {each["AvailabilityZone"] for each in subnets}
-            identities = self._one(":Addon", "efs").inputs["podIdentityAssociations"]
-            roles = [each["roleArn"] for each in identities if each["serviceAccount"] == "efs-csi-node-sa"]
             vpc = cluster.outputs["vpcConfig"]["vpcId"]
-            refusals.mount(self.world, volume.inputs["spec"], zones, vpc, next(iter(roles), None))
+            refusals.mount(self.world, volume.inputs["spec"], zones, vpc, self._mount_role())
+
+    def _mount_role(self) -> str | None:
+        """The role of the EFS driver's pods; None if they were there before it (EKS user guide, Pod Identity)."""
+        made = list(self.state.values())
+        before = made[: made.index(self._one(":Addon", "efs"))]
+        roles = (h.inputs["roleArn"] for h in before if h.inputs.get("serviceAccount") == "efs-csi-node-sa")
+        return next(roles, None)
 
     def _one(self, token: str, name: str = "") -> Held:
         (found,) = [h for (t, n), h in self.state.items() if t.endswith(token) and name in n]
@@ -310,6 +326,16 @@ class _Monitor(Recorder):
 
     def ReadResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
         return Recorder.ReadResource(self, request) and mocks.MockMonitor.ReadResource(self, request)  # type: ignore[no-untyped-call]
+
+
+def _with_ignored(given: dict[str, Any], old: Mapping[str, Any], paths: list[str]) -> dict[str, Any]:
+    """The inputs, with those at the paths as they were."""
+    for field, _, inner in (path.partition(".") for path in paths):
+        if field in old and not inner:
+            given |= {field: old[field]}
+        elif inner in old.get(field, {}):
+            given |= {field: {**given[field], inner: old[field][inner]}}
+    return given
 
 
 def _named(args: mocks.MockResourceArgs, name: str) -> mocks.MockResourceArgs:

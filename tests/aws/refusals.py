@@ -17,7 +17,7 @@ from unittest.mock import patch
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
 
 from targets.hardware import INSTANCE_TYPES
-from tests.aws.adapters import Account
+from tests.aws.adapters import Account, addon_versions
 from tests.aws.deployment import moto_account
 
 Given = Mapping[str, Any]
@@ -47,6 +47,10 @@ class World:
     clusters: dict[str, dict[str, Any]] = field(default_factory=dict)
     """State of clusters that are there, by name."""
 
+    caller: str = "arn:aws:iam::123456789012:role/people/first"
+    """Who is at the keyboard, as IAM has them."""
+    creators: dict[str, str] = field(default_factory=dict)
+    """Who has an access entry for having made a cluster, by its name."""
     made_by_aws: set[str] = field(default_factory=set)
     """Log groups that no stack made."""
 
@@ -161,6 +165,44 @@ def mount(world: World, volume: Given, zones: set[str], vpc: str, node_role: str
         raise world.no("mount", "mount.nfs4: access denied by server while mounting 127.0.0.1:/")
 
 
+def addon(world: World, given: Given) -> None:
+    """An add-on has a version that EKS lists for the cluster's Kubernetes, and identities for what it says it takes.
+
+    EKS API, CreateAddon and DescribeAddonVersions; containers-roadmap#2625 has the message. Of the EFS driver's service
+    accounts the controller's alone (aws-efs-csi-driver#1759).
+    """
+    name, kubernetes = given["addonName"], world.account.cluster(given["clusterName"])["version"]
+    (listed,) = addon_versions(kubernetes)
+    if given["addonVersion"] != listed:
+        raise world.no(
+            "add-on", f"InvalidParameterException: Addon version {given['addonVersion']} of {name} specified is not "
+            f"supported in {kubernetes} kubernetes version",
+        )  # fmt: skip
+    for each in given.get("podIdentityAssociations") or []:
+        if each["serviceAccount"] not in ADDON_IDENTITIES.get(name, ()):
+            raise world.no(
+                "add-on", f"InvalidParameterException: {name} does not support pod identity associations for "
+                f"{each['serviceAccount']}",
+            )  # fmt: skip
+
+
+ADDON_IDENTITIES = {
+    "vpc-cni": ("aws-node",),
+    "aws-ebs-csi-driver": ("ebs-csi-controller-sa",),
+    "aws-efs-csi-driver": ("efs-csi-controller-sa",),
+}
+"""Service accounts that EKS's add-ons take identities for (EKS API, DescribeAddonConfiguration)."""
+
+
+def creator(world: World, given: Given) -> None:
+    """Who made a cluster that is to let its maker in has an access entry already (EKS user guide, "access entries")."""
+    if world.creators.get(given["clusterName"]) == given["principalArn"]:
+        raise world.no(
+            "access entry", "ResourceInUseException: The specified access entry resource is already in use on this "
+            "cluster.",
+        )  # fmt: skip
+
+
 def reach(world: World, cluster: str) -> None:
     """The API server answers an address on the internet only where it is public, and to that address.
 
@@ -266,5 +308,7 @@ CREATED: dict[str, tuple[Callable[[World, Given], None], ...]] = {
     "aws:efs/mountTarget:MountTarget": (mount_target,),
     "aws:cloudwatch/logGroup:LogGroup": (log_group,),
     "aws:eks/nodeGroup:NodeGroup": (quota,),
+    "aws:eks/addon:Addon": (addon,),
+    "aws:eks/accessEntry:AccessEntry": (creator,),
 }
 """Rules by type, asked before something is made."""

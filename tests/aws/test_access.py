@@ -1,17 +1,21 @@
 """`cluster.aws` reaches the provider, the kubeconfig's token, image builds and boto3's sessions."""
 
+import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import boto3
+import pulumi
 import pytest
 from moto import mock_aws
 
+from components import api_reach
 from components.aws_session import session
 from components.kubeconfig import kubeconfig
 from stacks.settings import ConfigError, parse
-from targets.aws_access import AwsAccess
+from targets.aws_access import AwsAccess, is_caller
 from tests.aws.conftest import REGION, Base
 from tests.aws.deployment import deploy
 
@@ -116,3 +120,52 @@ def test_what_cannot_be_is_refused(aws: dict[str, str], sentence: str) -> None:
     with pytest.raises(ConfigError) as refused:
         parse(stack, set())
     assert str(refused.value) == sentence
+
+
+@pytest.mark.parametrize(
+    ("caller", "principal", "same"),
+    [
+        ("assumed-role/deployer/session", "role/deployer", True),
+        ("assumed-role/deployer/session", "role/aws-reserved/sso/deployer", True),
+        ("assumed-role/deployer/session", "role/deployer/other", False),
+        ("assumed-role/deployer/session", "user/deployer", False),
+    ],
+)
+def test_a_session_is_that_of_its_role(caller: str, principal: str, same: bool) -> None:
+    said = f"arn:aws:iam::123456789012:{principal}"
+    assert is_caller(f"arn:aws:sts::123456789012:{caller}", said) is same
+    assert not is_caller(f"arn:aws:sts::210987654321:{caller}", said)
+
+
+def test_a_user_is_that_user() -> None:
+    user = "arn:aws:iam::123456789012:user/people/first"
+    assert is_caller(user, user)
+    assert not is_caller(user, f"{user}st")
+
+
+def waited(monkeypatch: pytest.MonkeyPatch, knows: Callable[..., bool]) -> None:
+    monkeypatch.setattr(api_reach, "knows", knows)
+    asyncio.run(api_reach.wait_until_known("{}", "https://api", "", seconds=0))
+
+
+def test_an_entry_that_is_not_in_force_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_reach, "_SECONDS", 0)
+    answers = iter([False, True])
+    monkeypatch.setattr(api_reach, "knows", lambda *_: next(answers))
+    asyncio.run(api_reach.wait_until_known("{}", "https://api", "", seconds=60))
+    assert list(answers) == []
+
+
+def test_a_caller_whom_the_server_does_not_know_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api_reach, "_SECONDS", 0)
+    with pytest.raises(
+        pulumi.RunError, match=r"https://api answers, but does not know the caller; have .* added to"
+    ):
+        waited(monkeypatch, lambda *_: False)
+
+
+def test_a_token_that_cannot_be_had_is_told_with_the_reason() -> None:
+    command = {"command": "sh", "args": ["-c", "echo 'no credentials' >&2; exit 1"]}
+    said = json.dumps({"users": [{"user": {"exec": command}}]})
+    with pytest.raises(pulumi.RunError, match="no token for the API server https://api: no credentials"):
+        asyncio.run(api_reach.wait_until_known(said, "https://api", "", seconds=0))

@@ -11,6 +11,9 @@
 | the cluster's wait for its way out | routes go while drivers still need them, and volumes and interfaces stay |
 | launch templates without tags that change | another owner or time to live replaces nodes |
 | characters of chance in the cluster's name | the next life, or a second person, meets what has that name |
+| the deployer's own entry, left to EKS though `cluster.admins` lists them | it is in use already |
+| add-on versions of the cluster's own Kubernetes release | the version is not supported |
+| zones that no pool names, for those that the account lacks | two mount targets in one zone |
 | a quota of vCPUs | the GPU nodes never start |
 """
 
@@ -22,11 +25,13 @@ import pulumi_kubernetes as kubernetes
 import pytest
 
 from components.network import Network
+from components.zones import zones_of_account
 from graphs import storage
 from stacks import wiring_eks_services
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings
 from stacks.wiring_services import Storage
+from tests.aws import refusals
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
 from tests.aws.lifecycle import account_of, bring_up, config_of, eks_stacks, left, live, take_down, with_knobs
@@ -176,6 +181,67 @@ def test_tags_that_change_are_not_the_nodes(
     stack.up(config)
     with pytest.raises(Refusal, match=r"LaunchTemplate .*: tagSpecifications would replace it"):
         stack.up(with_knobs(config, {"tags": {kind: "72h"}}))
+
+
+FIRST, SECOND = (f"arn:aws:iam::123456789012:role/people/{name}" for name in ("first", "second"))
+
+
+def test_who_makes_the_cluster_may_be_one_of_its_admins(account: World) -> None:
+    stack, config = (
+        Stack(account, "disagg-b200"),
+        with_knobs(config_of("disagg-b200"), {"cluster": {"admins": [FIRST, SECOND]}}),
+    )
+    for caller in (FIRST, SECOND):
+        account.caller = caller
+        stack.up(config)
+        assert {what for what, _ in stack.steps} == {"make"}
+    entries = [key[1] for key in account.account.beside if key[0] == "access-entry"]
+    assert sorted(entry.rpartition("/")[2] for entry in entries) == ["first", "second"]
+
+
+def test_who_made_the_cluster_and_is_listed_later_keeps_one_entry(account: World) -> None:
+    stack, config = Stack(account, "disagg-b200"), config_of("disagg-b200")
+    stack.up(config)
+    account.caller = SECOND
+    stack.up(with_knobs(config, {"cluster": {"admins": [SECOND]}}))
+    assert account.creators == {stack.outputs["cluster"]: FIRST}, "the cluster is not made anew"
+
+
+def test_the_creators_entry_is_the_only_one(account: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stacks.wiring_eks.is_caller", lambda *_: False)
+    refused(account, "access entry", cluster={"admins": [FIRST]})
+
+
+def test_an_add_on_of_another_kubernetes_is_refused(account: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "components.eks_addons.held", lambda *_: pulumi.Output.from_input("v1.30.0-eksbuild.1")
+    )
+    refused(account, "add-on")
+
+
+def test_an_add_on_takes_no_identity_for_the_pods_that_mount(account: World) -> None:
+    stack = Stack(account, "disagg-b200")
+    stack.up(config_of("disagg-b200"))
+    driver = stack._one(":Addon", "efs").inputs
+    mounts = {"serviceAccount": "efs-csi-node-sa", "roleArn": "arn:aws:iam::123456789012:role/mounts"}
+    with pytest.raises(Refusal, match="does not support pod identity associations for efs-csi-node-sa"):
+        refusals.addon(account, {**driver, "podIdentityAssociations": [mounts]})
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_spare_zone_is_not_the_one_that_a_pool_names(monkeypatch: pytest.MonkeyPatch, named: bool) -> None:
+    """named: whether the pool's zones are known where spare ones are chosen."""
+    knobs: dict[str, dict[str, Any]] = {"cluster": {"region": "us-east-1"}, "pool": {"zones": ["us-east-1d"]}}
+    config = with_knobs(config_of("disagg-h100-vllm"), knobs)
+    if not named:
+        monkeypatch.setattr("stacks.wiring_eks.zones_of_account", lambda a, b, _: zones_of_account(a, b))
+    with world("us-east-1", lacks=("us-east-1b",)) as account:
+        stack = Stack(account, "disagg-h100-vllm")
+        if named:
+            stack.up(config)
+        else:
+            with pytest.raises(Refusal, match="MountTargetConflict"):
+                stack.up(config)
 
 
 def test_a_fresh_accounts_quota_is_refused(account: World) -> None:

@@ -100,9 +100,10 @@ def prod() -> Any:
 def test_every_aws_type_says_how_it_was_checked(prod: Deployment) -> None:
     used = {resource.type for resource in prod.resources if resource.type.startswith("aws:")}
     assert {token: ADAPTERS[token].check for token in used if ADAPTERS[token].check == BOTOCORE} == {
-        "aws:eks/addon:Addon": BOTOCORE
+        "aws:eks/addon:Addon": BOTOCORE,
+        "aws:eks/podIdentityAssociation:PodIdentityAssociation": BOTOCORE,
     }
-    assert all(ADAPTERS[token].check == MOTO for token in used - {"aws:eks/addon:Addon"})
+    assert {ADAPTERS[token].check for token in used} == {MOTO, BOTOCORE}
 
 
 def test_the_kubeconfig_holds_no_credential(prod: Deployment) -> None:

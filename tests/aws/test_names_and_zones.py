@@ -14,6 +14,7 @@ from tests.aws.test_moto import PROJECT
 
 CLUSTER, LOGS = "aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup"
 SUBNET = "aws:ec2/subnet:Subnet"
+CREATOR = "accessConfig.bootstrapClusterCreatorAdminPermissions"
 
 
 def stack(region: str, **cluster: Any) -> dict[str, Any]:
@@ -54,11 +55,12 @@ def test_a_name_is_chosen_once() -> None:
     with moto_account("us-east-2") as account:
         made = deployed("us-east-2", account)
         kept = {key[0]: names for key, names in made.ignored.items() if key[0] in (CLUSTER, LOGS)}
-        assert kept == {CLUSTER: ["name"], LOGS: ["name"]}
+        assert kept == {CLUSTER: ["name", CREATOR], LOGS: ["name"]}
         made.destroy()
         said = deployed("us-east-2", account, name="mine")
         assert said.of_type(CLUSTER)["mine"]["name"] == "mine"
-        assert not [names for key, names in said.ignored.items() if key[0] in (CLUSTER, LOGS) and names]
+        kept = {key[0]: names for key, names in said.ignored.items() if key[0] in (CLUSTER, LOGS)}
+        assert kept == {CLUSTER: [CREATOR], LOGS: []}
 
 
 def test_zones_that_the_account_lacks_are_others_and_stay_those() -> None:
