@@ -24,6 +24,7 @@ from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply,
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
+from ops.own import own
 from ops.stack_file import StackFile
 from ops.synth import manifests, masked
 from ops.wait import Waiter
@@ -140,7 +141,7 @@ def down(
         doctor.check_account(stack.settings, resources)
         let_in.caller(stack.settings, resources, report)
         automation.down(opened, report)
-        leftovers.check(stack.file, stack.settings, report)
+        leftovers.check(stack.file, stack.settings, own(resources), report)
         return
     if not cluster.is_running(state):
         if not state.exists():

@@ -1,6 +1,7 @@
 """`doctor`: what would keep a stack from coming up, looked at without changing or paying anything."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import stack_config
+from ops import automation, stack_config
 from ops.checks import account, capacity, cluster, machine, quotas, reach
 from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
 from ops.embedded_stack import is_embedded, settings_of
@@ -19,6 +20,7 @@ from ops.errors import OpsError
 from ops.evaluate import evaluate
 from ops.existing_cluster import KubectlError, own_kubectl
 from ops.kubeconfig import kubectl_options
+from ops.own import Own, own
 from ops.stack_file import StackFile
 from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster, NewEksCluster
@@ -81,7 +83,7 @@ def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
         return
     yield from machine.pulumi_cli(PROJECT, file.stack)
     if isinstance(settings.cluster, AwsCluster):
-        yield from _on_aws(settings, settings.cluster, file.stack)
+        yield from _on_aws(settings, settings.cluster, file.stack, full_name)
     else:
         yield from _on_a_cluster(file, settings, full_name)
     yield from looked(
@@ -90,7 +92,7 @@ def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
     yield from machine.price(settings)
 
 
-def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Finding]:
+def _on_aws(settings: Settings, said: AwsCluster, stack: str, full_name: str) -> Iterator[Finding]:
     from stacks import before_up  # noqa: PLC0415  no other stack loads pulumi_aws
 
     missing = list(before_up.problems(settings, datetime.now(UTC).date()))
@@ -106,10 +108,14 @@ def _on_aws(settings: Settings, said: AwsCluster, stack: str) -> Iterator[Findin
         yield line
     else:
         yield unknown("region", f"not looked at: {reason}")
-    yield from looked(_aws_checks(settings, said, stack, session), reason, account.ERRORS)
+    mine = _own(said, full_name)
+    yield from looked(_aws_checks(settings, said, (stack, mine), session), reason, account.ERRORS)
 
 
-def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: object) -> Iterator[Check]:
+def _aws_checks(
+    settings: Settings, said: AwsCluster, who: tuple[str, Own], session: object
+) -> Iterator[Check]:
+    """who: the stack's name, and what is its own."""
     region = said.region
     zones = tuple(dict.fromkeys((*said.zone_names, *settings.pool_zones())))
     pools = settings.gpu_pools()
@@ -119,13 +125,24 @@ def _aws_checks(settings: Settings, said: AwsCluster, stack: str, session: objec
     for each in pools:
         if each.pool.instance.gpus:
             yield Check(each.pool.key, partial(_capacity, session, region, each, own_network=own is not None))
-    yield Check("vCPU quotas", partial(quotas.vcpus, session, settings, region, stack))
+    yield Check("vCPU quotas", partial(quotas.vcpus, session, settings, region, *who))
     if isinstance(said, NewEksCluster):
         if said.vpc is None:
-            yield Check("network quotas", partial(quotas.network, session, region, stack))
+            yield Check("network quotas", partial(quotas.network, session, region, who[1]))
         yield Check("API server", partial(reach.new_cluster, said, api_reach.own_address))
     else:
         yield Check("API server", partial(reach.existing_cluster, session, said))
+
+
+def _own(said: AwsCluster, full_name: str) -> Own:
+    """The own things of a stack; none of one that is not there, or whose state cannot be read."""
+    if not automation.available():
+        return Own()
+    try:
+        found = own(automation.resources(automation.open_stack(PROJECT, full_name, report=lambda _: None)))
+    except OpsError:
+        return Own()
+    return found if isinstance(said, NewEksCluster) else replace(found, cluster=said.name)
 
 
 def _capacity(session: object, region: str, pool: StackPool, *, own_network: bool) -> Iterator[Finding]:

@@ -5,6 +5,7 @@ IAM roles are not looked at: the tagging service does not list them, and they co
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,9 @@ from embedded.processes import Report
 from ops import stack_config
 from ops.embedded_stack import settings_of
 from ops.errors import OpsError
+from ops.own import Own, tags_of
 from ops.stack_file import StackFile
+from ops.sweep import sweep
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.settings import Settings
 
@@ -45,23 +48,24 @@ def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stac
         typer.echo(f"{stack} makes nothing on AWS")
         return
     try:
-        left = _left(file, settings, typer.echo)
+        left = _left(file, settings, None, typer.echo)
     except (BotoCoreError, ClientError) as error:
         raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
-    typer.echo(f"{len(left)} things of {stack} are left in {settings.cluster.region}")
+    typer.echo(f"{len(left)} things with the tags of {stack} are in {settings.cluster.region}")
     if left:
         raise typer.Exit(1)
 
 
-def check(file: StackFile, settings: Settings, report: Report) -> None:
-    """Name what a stack that was just taken down left on AWS. Raises LeftoversError if that is more than it retains.
+def check(file: StackFile, settings: Settings, mine: Own, report: Report) -> None:
+    """Sweep up behind a stack that was just taken down, and name what else it left on AWS. mine: from its last state.
 
-    An account that may not ask is told so, and no more.
+    Raises LeftoversError if that is more than it retains. An account that may not ask is told so, and no more.
     """
     if not isinstance(settings.cluster, AwsCluster):
         return
     try:
-        left = _left(file, settings, report)
+        _sweep(settings, mine, report)
+        left = _left(file, settings, mine, report)
     except (BotoCoreError, ClientError) as error:
         report(f"AWS does not say what is left of {file.stack}: {error}")
         return
@@ -72,13 +76,27 @@ def check(file: StackFile, settings: Settings, report: Report) -> None:
         )
 
 
-def _left(file: StackFile, settings: Settings, report: Report) -> list[str]:
-    """ARNs of what is left and not retained; each is told, as what is kept is. Raises botocore's errors."""
+def _sweep(settings: Settings, mine: Own, report: Report) -> None:
+    """Nothing that `cache.retain` keeps is a volume of a cluster that the stack makes, but of kind `class`."""
+    said = settings.cluster
+    if mine.cluster is None or not isinstance(said, NewEksCluster):
+        return
+    if not (settings.cache.retain and settings.cache.kind == "class"):
+        sweep(aws_session(said.region, said.aws), mine.cluster, report)
+
+
+def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report) -> list[str]:
+    """ARNs of what is left and not retained; each is told, as what is kept is. Raises botocore's errors.
+
+    mine: what the stack's state knew; None where nothing is known, and whatever has the stack's tags is told.
+    """
     said = settings.cluster
     assert isinstance(said, AwsCluster), "the callers ask for no other"
     name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
+    if mine is not None and name is None:
+        mine = replace(mine, cluster=said.name)
     session = aws_session(said.region, said.aws)
-    there = find(session, {"project": file.project, "stack": file.stack}, name)
+    there = find(session, {"project": file.project, "stack": file.stack}, name, mine, report)
     kept = [arn for arn in there if settings.cache.retain and arn.split(":")[2] in _RETAINED]
     left = [arn for arn in there if arn not in kept]
     for word, arns in (("kept", kept), ("left", left)):
@@ -87,21 +105,37 @@ def _left(file: StackFile, settings: Settings, report: Report) -> list[str]:
     return left
 
 
-def find(session: Any, tags: Mapping[str, str], cluster: str | None) -> list[str]:
+def find(
+    session: Any,
+    tags: Mapping[str, str],
+    cluster: str | None,
+    mine: Own | None = None,
+    report: Report = lambda _: None,
+) -> list[str]:
     """ARNs of what is there. tags: of the stack. cluster: what the name of one that it made begins with, before the
-    characters that made it unlike any other. Raises botocore's errors.
+    characters that made it unlike any other. mine: what the stack's state knew; what has its tags and is neither known
+    there nor of its cluster is another stack's of the same name, and told apart. Raises botocore's errors.
     """
     filters = [[{"Key": key, "Values": [value]} for key, value in tags.items()]]
     if cluster is not None:
-        filters += [[each] for key in _OF_CLUSTER for each in _of_cluster(session, key, cluster)]
-    listed = {arn for each in filters for arn in _listed(session, each)}
-    return sorted(arn for arn in listed if _is_there(session, arn))
+        exact = mine.cluster if mine is not None else None
+        named = re.escape(exact) if exact else re.escape(cluster) + "(-[0-9a-f]{7})?"
+        filters += [[each] for key in _OF_CLUSTER for each in _of_cluster(session, key, named)]
+    listed = {arn: found for each in filters for arn, found in _listed(session, each)}
+    if cluster is not None:
+        listed |= _log_groups(session, named)
+    there = sorted(arn for arn in listed if _is_there(session, arn))
+    if mine is None:
+        return there
+    others = [arn for arn in there if not mine.made(arn) and not mine.launched(listed[arn])]
+    for arn in others:
+        report(f"other {arn}: it has the stack's tags, and another stack of that name made it")
+    return [arn for arn in there if arn not in others]
 
 
-def _of_cluster(session: Any, key: str, cluster: str) -> Iterator[dict[str, Any]]:
-    """Filters for the tag of every cluster of that name, as far as there are any."""
+def _of_cluster(session: Any, key: str, named: str) -> Iterator[dict[str, Any]]:
+    """Filters for the tag of every cluster whose name matches, as far as there are any."""
     client = session.client("resourcegroupstaggingapi")
-    named = re.escape(cluster) + "(-[0-9a-f]{7})?"
     if "{}" in key:
         keys = [k for page in client.get_paginator("get_tag_keys").paginate() for k in page["TagKeys"]]
         yield from ({"Key": k} for k in keys if re.fullmatch(re.escape(key).replace(r"\{\}", named), k))
@@ -112,13 +146,23 @@ def _of_cluster(session: Any, key: str, cluster: str) -> Iterator[dict[str, Any]
         yield {"Key": key, "Values": values}
 
 
-def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[str]:
-    """What the tagging service lists, which goes on listing for a while what is gone."""
+def _log_groups(session: Any, named: str) -> dict[str, dict[str, str]]:
+    """Those of clusters whose name matches, by a tag like that of other things: EKS makes them again without."""
+    pages = (
+        session.client("logs").get_paginator("describe_log_groups").paginate(logGroupNamePrefix="/aws/eks/")
+    )
+    found = [each for page in pages for each in page["logGroups"]]
+    names = {each["arn"].removesuffix(":*"): each["logGroupName"].split("/")[3] for each in found}
+    return {arn: {"KubernetesCluster": name} for arn, name in names.items() if re.fullmatch(named, name)}
+
+
+def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str]]]:
+    """ARNs and tags of what the tagging service lists, which goes on listing for a while what is gone."""
     pages = (
         session.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=filters)
     )
     for page in pages:
-        yield from (each["ResourceARN"] for each in page["ResourceTagMappingList"])
+        yield from ((each["ResourceARN"], tags_of(each["Tags"])) for each in page["ResourceTagMappingList"])
 
 
 def _is_there(session: Any, arn: str) -> bool:

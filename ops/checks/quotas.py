@@ -4,11 +4,13 @@ Quota codes: what `aws service-quotas list-service-quotas --service-code ec2` (a
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ops.checks.finding import Finding, ok, unknown, wrong
+from ops.own import Own, tags_of
 from stacks.cost import cpu_instance
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import PROJECT, Settings
@@ -66,23 +68,25 @@ def wanted_vcpus(settings: Settings) -> tuple[Mapping[Quota, int], list[str]]:
     return wanted, unlisted
 
 
-def vcpus(session: Any, settings: Settings, region: str, stack: str) -> Iterator[Finding]:
+def vcpus(session: Any, settings: Settings, region: str, stack: str, mine: Own) -> Iterator[Finding]:
     """A line a quota of vCPUs that the stack needs something of."""
     wanted, unlisted = wanted_vcpus(settings)
     for family in unlisted:
         yield unknown("vCPU quota", f"which quota counts spot instances of {family} is not published")
-    used = _vcpus_in_use(session.client("ec2", region_name=region), stack)
+    used = _vcpus_in_use(session.client("ec2", region_name=region), partial(_is_own, stack, mine))
     for quota, number in wanted.items():
         yield _judged(session, region, _Need(quota, number, used[quota], "vCPUs"))
 
 
-def network(session: Any, region: str, stack: str) -> Iterator[Finding]:
+def network(session: Any, region: str, mine: Own) -> Iterator[Finding]:
     """Room for the VPC and for its NAT gateway's address."""
     client = session.client("ec2", region_name=region)
     found = client.describe_vpcs()["Vpcs"]
-    yield _judged(session, region, _Need(VPCS, 1, _of_others(found, stack), "VPC"))
+    others = sum(each["VpcId"] not in mine.ids for each in found)
+    yield _judged(session, region, _Need(VPCS, 1, others, "VPC"))
     found = client.describe_addresses()["Addresses"]
-    yield _judged(session, region, _Need(ADDRESSES, 1, _of_others(found, stack), "address"))
+    others = sum(each["AllocationId"] not in mine.ids for each in found)
+    yield _judged(session, region, _Need(ADDRESSES, 1, others, "address"))
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,12 @@ def _judged(session: Any, region: str, need: _Need) -> Finding:
     return wrong(about, f"{text}; {more}{prepaid}")
 
 
-def _vcpus_in_use(client: Any, stack: str) -> Counter[Quota]:
+def _vcpus_in_use(client: Any, is_own: Callable[[Mapping[str, Any]], bool]) -> Counter[Quota]:
     pages = client.get_paginator("describe_instances").paginate(
         Filters=[{"Name": "instance-state-name", "Values": ["pending", "running"]}]
     )
     reservations = (each for page in pages for each in page["Reservations"])
-    instances = [each for found in reservations for each in found["Instances"] if not _is_of(each, stack)]
+    instances = [each for found in reservations for each in found["Instances"] if not is_own(each)]
     sizes = _vcpus_by_type(client, sorted({each["InstanceType"] for each in instances}))
     used = Counter[Quota]()
     for instance in instances:
@@ -135,10 +139,7 @@ def _vcpus_by_type(client: Any, names: Sequence[str]) -> dict[str, int]:
     return {each["InstanceType"]: each["VCpuInfo"]["DefaultVCpus"] for each in types}
 
 
-def _of_others(found: list[dict[str, Any]], stack: str) -> int:
-    return sum(not _is_of(each, stack) for each in found)
-
-
-def _is_of(thing: Mapping[str, Any], stack: str) -> bool:
-    tags = {tag["Key"]: tag["Value"] for tag in thing.get("Tags", ())}
-    return tags.get("project") == PROJECT and tags.get("stack") == stack
+def _is_own(stack: str, mine: Own, instance: Mapping[str, Any]) -> bool:
+    """Other stacks may have nodes in the same cluster, and other people a stack of that name."""
+    tags = tags_of(instance.get("Tags", ()))
+    return tags.get("project") == PROJECT and tags.get("stack") == stack and mine.launched(tags)

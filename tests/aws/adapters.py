@@ -853,6 +853,7 @@ def snapshot(account: Account) -> dict[str, list[str]]:
             "BudgetName",
             AccountId=account.call("sts", "GetCallerIdentity")["Account"],
         ),
+        "volume": listed("ec2", "DescribeVolumes", "Volumes", "VolumeId"),
         "log group": listed("logs", "DescribeLogGroups", "logGroups", "logGroupName"),
         "lustre": listed("fsx", "DescribeFileSystems", "FileSystems", "FileSystemId"),
         "file system": listed("efs", "DescribeFileSystems", "FileSystems", "FileSystemId"),

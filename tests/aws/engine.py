@@ -163,6 +163,8 @@ class Stack(MotoMocks):
         self.state[key] = held
         if token == "aws:eks/nodeGroup:NodeGroup":
             self.world.nodes[held.id] = given
+        if token == "kubernetes:helm.sh/v3:Release":
+            refusals.volume_of_a_claim(self.world, self._one(CLUSTER).id)
         if token == CLUSTER:
             self.world.clusters[held.id] = outputs
             if given["accessConfig"]["bootstrapClusterCreatorAdminPermissions"]:

@@ -1,20 +1,25 @@
 """Every EKS stack through its life on an account that says no; `python -m tests.aws.lifecycle` prints one line of it.
 
-Each stack is broken off at another part of its resources: together at all that they have in common.
+Each stack is broken off at another part of its resources: together at all that they have in common. With `--every` one
+stack of each shape is broken off at every resource of its own, which takes many minutes.
 A life: up, again without a change, with other knobs, down, up again, and down. Simulated: the account (moto with the
 rules of refusals.py) and the engine (engine.py). Real: the program, and every input that it gives to AWS.
 """
 
+import argparse
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import boto3
 import yaml
 
-from ops.stack_file import stacks
+from ops.evaluate import evaluate
+from ops.stack_file import StackFile, stacks
+from ops.sweep import sweep
 from stacks.settings import parse
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
@@ -115,8 +120,10 @@ def bring_up(stack: Stack, config: Mapping[str, Any]) -> None:
 
 
 def take_down(stack: Stack) -> None:
-    """Run `down`, and again after each refusal of what is refused once."""
+    """Run `down`, and again after each refusal of what is refused once; then what `ops down` does behind it."""
+    cluster = stack.outputs["cluster"]
     _repeat(stack.down, stack)
+    sweep(boto3.Session(region_name=stack.account.region), cluster, lambda _: None)
 
 
 def _repeat(attempt: Callable[[], None], stack: Stack) -> None:
@@ -130,28 +137,36 @@ def _repeat(attempt: Callable[[], None], stack: Stack) -> None:
 
 
 def left(account: World, empty: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What is in the account and was not before, by kind.
-
-    Aside: log groups that AWS makes again, and that a Local Zone is open to the account.
-    """
+    """What is in the account and was not before, by kind; aside, that a Local Zone is open to the account."""
     now = snapshot(account.account)
     new = {
-        kind: [
-            i for i in ids if i not in empty[kind] and i not in account.made_by_aws and "zone-group" not in i
-        ]
-        for kind, ids in now.items()
+        kind: [i for i in ids if i not in empty[kind] and "zone-group" not in i] for kind, ids in now.items()
     }
     return {kind: ids for kind, ids in new.items() if ids}
 
 
+def shapes(names: Sequence[str]) -> list[str]:
+    """One stack for each set of types of resources that stacks are made of."""
+    kinds: dict[frozenset[str], str] = {}
+    for name in names:
+        resources = evaluate(PROJECT, StackFile.load(PROJECT, name)).resources
+        kinds.setdefault(frozenset(each.type for each in resources), name)
+    return list(kinds.values())
+
+
 def main() -> None:
     """One line: stacks, steps, refusals met, things left."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument(
+        "--every", action="store_true", help="a stack of each shape, broken off at every resource"
+    )
+    every = parser.parse_args().every
     lives = []
-    names = eks_stacks()
+    names = shapes(eks_stacks()) if every else eks_stacks()
     for part, name in enumerate(names):
         config = config_of(name)
         with account_of(config) as account:
-            lives.append(live(account, name, config, broken_off=(part, len(names))))
+            lives.append(live(account, name, config, broken_off=(0, 1) if every else (part, len(names))))
     things = sum(len(ids) for life in lives for ids in life.left.values())
     print(
         f"{len(lives)} stacks, {sum(life.steps for life in lives)} steps, "

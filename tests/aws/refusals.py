@@ -51,8 +51,6 @@ class World:
     """Who is at the keyboard, as IAM has them."""
     creators: dict[str, str] = field(default_factory=dict)
     """Who has an access entry for having made a cluster, by its name."""
-    made_by_aws: set[str] = field(default_factory=set)
-    """Log groups that no stack made."""
 
     def no(self, rule: str, message: str) -> Refusal:
         """Count the refusal."""
@@ -236,7 +234,19 @@ def log_group_made_again(world: World, state: Given) -> None:
     name = state["name"]
     if name.startswith("/aws/eks/"):
         world.account.call("logs", "CreateLogGroup", logGroupName=name)
-        world.made_by_aws.add(name)
+
+
+def volume_of_a_claim(world: World, cluster: str) -> None:
+    """What the EBS driver makes for a chart's claim; it deletes it a moment after the claim is gone, or never.
+
+    Nobody waits for that moment, and the driver goes next (aws-solutions-library-samples/
+    global-capacity-orchestrator-on-aws#268, with the tag that such volumes have).
+    """
+    tags = [{"Key": f"kubernetes.io/cluster/{cluster}", "Value": "owned"}]
+    said = [{"ResourceType": "volume", "Tags": tags}]
+    world.account.call(
+        "ec2", "CreateVolume", AvailabilityZone=world.zones[0], Size=10, TagSpecifications=said
+    )
 
 
 def quota(world: World, given: Given) -> None:

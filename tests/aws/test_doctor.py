@@ -63,8 +63,15 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin:/bin")
     monkeypatch.setattr(automation, "available", lambda: True)
     monkeypatch.setattr(automation, "backend", lambda _: "https://app.pulumi.com/ada")
+    deployed(monkeypatch)
     monkeypatch.setattr(api_reach, "own_address", lambda: OWN)
     return tmp_path
+
+
+def deployed(monkeypatch: pytest.MonkeyPatch, *resources: dict[str, Any]) -> None:
+    """Let the stack's state hold these."""
+    monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
+    monkeypatch.setattr(automation, "resources", lambda _: list(resources))
 
 
 @pytest.fixture(scope="module")
@@ -334,11 +341,38 @@ def test_what_up_mends_by_itself_is_not_wrong(account: Callable[[str], Simulated
     )
 
 
-def test_the_stack_s_own_things_are_not_counted_against_it(account: Callable[[str], Simulated]) -> None:
+@pytest.mark.parametrize(("cluster", "stack", "others"), [
+    ("dynamo-mine-1a2b3c4", "mine", 0),
+    ("dynamo-mine-9f8e7d6", "mine", 96),  # another person's stack of that name
+    ("dynamo-mine-1a2b3c4", "guest", 96),  # another stack's nodes in this one's cluster
+])  # fmt: skip
+def test_instances_are_the_stack_s_own_by_its_cluster(
+    account: Callable[[str], Simulated],
+    monkeypatch: pytest.MonkeyPatch,
+    cluster: str,
+    stack: str,
+    others: int,
+) -> None:
     made = account(REGION)
+    name = "dynamo-mine-1a2b3c4"
+    deployed(monkeypatch, {"type": "aws:eks/cluster:Cluster", "id": name, "outputs": {"name": name}})
+    tags = {"project": "dynamo-gpt-oss", "stack": stack, f"kubernetes.io/cluster/{cluster}": "owned"}
+    listed = [{"Key": key, "Value": value} for key, value in tags.items()]
+    instances(made, "p4d.24xlarge", TagSpecifications=[{"ResourceType": "instance", "Tags": listed}])
+    assert any(f"wants 192 vCPUs, others use {others} of 192" in line for line in examined(STACK))
+
+
+def test_network_is_the_stack_s_own_by_its_state(
+    account: Callable[[str], Simulated], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ec2 = account(REGION).client("ec2")
     tags = [{"Key": "project", "Value": "dynamo-gpt-oss"}, {"Key": "stack", "Value": "mine"}]
-    instances(made, "p4d.24xlarge", TagSpecifications=[{"ResourceType": "instance", "Tags": tags}])
-    assert any("wants 192 vCPUs, others use 0 of 192" in line for line in examined(STACK))
+    made = [
+        ec2.create_vpc(CidrBlock="10.0.0.0/16", TagSpecifications=[{"ResourceType": "vpc", "Tags": tags}])
+        for _ in range(2)
+    ]
+    deployed(monkeypatch, {"type": "aws:ec2/vpc:Vpc", "id": made[0]["Vpc"]["VpcId"]})
+    assert any("wants 1 VPC, others use 2 of 5" in line for line in examined(STACK)), "EC2's own, and one"
 
 
 def test_blocks_and_reservations_need_no_quota(account: Callable[[str], Simulated]) -> None:

@@ -11,6 +11,7 @@ from moto import mock_aws
 
 from ops import deploy, leftovers
 from ops.leftovers import LeftoversError, check, find
+from ops.own import Own
 from ops.stack_file import StackFile
 from stacks.settings import Settings, parse
 
@@ -95,6 +96,14 @@ def test_a_file_system_and_a_log_group_are_left(session: Any) -> None:
     assert found[0].endswith(system)
 
 
+def test_a_log_group_that_eks_made_again_without_a_tag_is_left(session: Any) -> None:
+    logs = session.client("logs")
+    for name in (f"{CLUSTER}-1a2b3c4", f"{CLUSTER}-other-1a2b3c4"):
+        logs.create_log_group(logGroupName=f"/aws/eks/{name}/cluster")
+    (found,) = find(session, TAGS, CLUSTER)
+    assert found.endswith(f":log-group:/aws/eks/{CLUSTER}-1a2b3c4/cluster")
+
+
 def test_the_tagging_service_is_not_believed_of_what_is_gone() -> None:
     with mock_aws():
         aws = boto3.Session(region_name=REGION, aws_access_key_id="test", aws_secret_access_key="test")
@@ -122,14 +131,52 @@ def test_what_a_teardown_left_is_named_and_fails(session: Any, monkeypatch: pyte
     monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
     system = session.client("efs").create_file_system(CreationToken="t", Tags=LIST)["FileSystemId"]
     said: list[str] = []
-    check(*settings(), said.append)
+    mine = Own(frozenset({system}), f"{CLUSTER}-1a2b3c4")
+    check(*settings(), mine, said.append)
     assert [line.split()[0] for line in said] == ["kept"], "it is retained"
     assert said[0].endswith(system)
-    left = volume(session, [{"Key": f"kubernetes.io/cluster/{CLUSTER}-1a2b3c4", "Value": "owned"}])
+    left = volume(session, [{"Key": "KubernetesCluster", "Value": f"{CLUSTER}-1a2b3c4"}])
     with pytest.raises(
         LeftoversError, match=f"1 things with its tags are left.*{left}.*make leftovers STACK=mine"
     ):
-        check(*settings(), said.append)
+        check(*settings(), mine, said.append)
+
+
+def test_another_s_stack_of_the_same_name_is_not_left_of_this_one(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
+    system = session.client("efs").create_file_system(CreationToken="theirs", Tags=LIST)["FileSystemId"]
+    theirs = [
+        volume(session, [*LIST, {"Key": f"kubernetes.io/cluster/{CLUSTER}-9f8e7d6", "Value": "owned"}]),
+        volume(session, [{"Key": "KubernetesCluster", "Value": f"{CLUSTER}-9f8e7d6"}]),
+    ]
+    session.client("logs").create_log_group(logGroupName=f"/aws/eks/{CLUSTER}-9f8e7d6/cluster")
+    said: list[str] = []
+    check(*settings(), Own(cluster=f"{CLUSTER}-1a2b3c4"), said.append)
+    assert [line.split()[0] for line in said] == ["other", "other"]
+    assert any(theirs[0] in line for line in said)
+    assert any(system in line for line in said)
+    there = [each["VolumeId"] for each in session.client("ec2").describe_volumes()["Volumes"]]
+    assert set(theirs) <= set(there)
+    assert session.client("logs").describe_log_groups()["logGroups"]
+
+
+def test_what_is_made_again_behind_the_cluster_s_back_is_swept_up(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
+    name = f"{CLUSTER}-1a2b3c4"
+    made = volume(session, [*LIST, {"Key": f"kubernetes.io/cluster/{name}", "Value": "owned"}])
+    session.client("logs").create_log_group(logGroupName=f"/aws/eks/{name}/cluster")
+    said: list[str] = []
+    check(*settings(), Own(cluster=name), said.append)
+    assert said == [
+        f"deleted  log group /aws/eks/{name}/cluster, to which EKS had written once more",
+        f"deleted  volume {made}, whose claim went with the cluster {name}",
+    ]
+    assert session.client("logs").describe_log_groups()["logGroups"] == []
+    assert session.client("ec2").describe_volumes()["Volumes"] == []
 
 
 def test_an_account_that_may_not_ask_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +185,7 @@ def test_an_account_that_may_not_ask_is_told_so(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(leftovers, "find", refused)
     said: list[str] = []
-    check(*settings(), said.append)
+    check(*settings(), Own(), said.append)
     (line,) = said
     assert line.startswith("AWS does not say what is left of mine: An error occurred (AccessDenied)")
 
@@ -157,7 +204,7 @@ def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
     monkeypatch.setattr("ops.doctor.check_account", lambda *_: None)
     for name in ("open_stack", "resources"):
-        monkeypatch.setattr(f"ops.automation.{name}", lambda *_, **__: None)
+        monkeypatch.setattr(f"ops.automation.{name}", lambda *_, **__: [])
     monkeypatch.setattr("ops.automation.down", lambda *_: steps.append("destroy"))
     with pytest.raises(LeftoversError, match="volume/vol-1") if left else nullcontext():
         deploy.down(stack, lambda _: None)
