@@ -67,7 +67,7 @@ class InferenceGraph(pulumi.ComponentResource):
     @staticmethod
     def _scripts(args: InferenceGraphArgs, child: pulumi.ResourceOptions) -> list[pulumi.Resource]:
         scripts = []
-        if args.plan.copied_weights:
+        if args.plan.copied_weights and not args.plan.from_bucket:
             scripts.append(local_copy.script_config_map(args.plan, args.namespace))
         if args.plan.in_one_pod:
             scripts.append(worker_pod.script_config_map(args.plan, args.namespace))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import bucket, pod_scripts
 from graphs.command import flags
 from graphs.names import (
     CACHE_CLAIM,
@@ -23,8 +23,8 @@ from graphs.names import (
 )
 from graphs.placement import GPU_PRESENT_LABEL
 from graphs.security import container_security, pod_security
-from targets.catalogue import MODEL_ID, TARGETS, Benchmark, Role, Target
-from targets.plan import GraphPlan
+from targets.catalogue import MODEL_ID, MODEL_REVISION, TARGETS, Benchmark, Role, Target
+from targets.plan import GraphPlan, Weights
 
 AIPERF_VERSION = "0.13.0"
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
@@ -62,6 +62,7 @@ class JobSpec:
 
     telemetry: addresses of DCGM exporters. graph: its frontend is what is measured. name: of the objects.
     size, storage_class: of the results' claim; None for the cluster's default class. weights: the claim with the model.
+    fetched_in: image in which the tokenizer is copied from a bucket, None where that claim holds it.
     """
 
     namespace: str
@@ -76,6 +77,7 @@ class JobSpec:
     storage_class: str | None = None
     name: str = NAME
     weights: str = CACHE_CLAIM
+    fetched_in: str | None = None
 
     @property
     def claim(self) -> str:
@@ -279,16 +281,26 @@ def job(spec: JobSpec) -> dict[str, Any]:
         **_pod(container, spec),
         "volumes": [
             {"name": "script", "configMap": {"name": spec.name}},
-            {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": spec.weights, "readOnly": True}},
+            *_model_volumes(spec),
             _results_volume(spec),
         ],
     }
+    if spec.fetched_in is not None:
+        served = Weights(model=MODEL_ID, revision=MODEL_REVISION, tokenizer_only=True)
+        pod["initContainers"] = bucket.fetching(spec.fetched_in, [served], None)
+        pod["serviceAccountName"] = bucket.NAME
     digest = hashlib.sha256(json.dumps(config_map(spec)["data"]).encode()).hexdigest()[:16]
     metadata = {"labels": {"app": spec.name, **MANAGED_BY}, "annotations": {PLAN_ANNOTATION: digest}}
     template = {"metadata": metadata, "spec": pod}
     seconds = spec.ready_seconds + spec.limit_seconds + 60
     whole = {"backoffLimit": 0, "activeDeadlineSeconds": seconds, "template": template}
     return _object("batch/v1", "Job", spec.name, spec, spec=whole)
+
+
+def _model_volumes(spec: JobSpec) -> list[dict[str, Any]]:
+    if spec.fetched_in is not None:
+        return bucket.volumes(None)
+    return [{"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": spec.weights, "readOnly": True}}]
 
 
 def reader(spec: JobSpec) -> dict[str, Any]:

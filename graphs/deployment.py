@@ -13,10 +13,10 @@ from graphs import (
     frontend,
     inference_extension,
     kv_transfer,
-    local_copy,
     mocker,
     observability,
     planner,
+    pod_cache,
     pod_scripts,
     probes,
     requests,
@@ -28,7 +28,6 @@ from graphs import (
 )  # fmt: skip
 from graphs.command import Command, variables
 from graphs.names import (
-    CACHE_CLAIM,
     CACHE_PATH,
     ENGINE_FILES_PATH,
     LABEL_PREFIX,
@@ -129,7 +128,7 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
 
 
 def _frontend(plan: GraphPlan) -> Component:
-    command = frontend.command(plan)
+    command, cache = frontend.command(plan), pod_cache.pod_cache(plan, weights=False)
     return Component(
         name="Frontend",
         kind="frontend",
@@ -137,14 +136,15 @@ def _frontend(plan: GraphPlan) -> Component:
         pod=_pod(
             plan,
             affinity=frontend_affinity(plan),
-            volumes=[_cache_volume(plan)],
+            volumes=cache.volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
+            **cache.spec,
         ),
         container=_container(
             plan.image,
             command,
             env={**_environment(plan, "frontend"), **command.env},
-            mounts=[_cache_mount()],
+            mounts=[cache.mount],
             probes=probes.frontend(),
         ),
         requests=plan.target.frontend_requests,
@@ -153,6 +153,7 @@ def _frontend(plan: GraphPlan) -> Component:
 
 def _endpoint_picker(plan: GraphPlan) -> Component:
     """One, and without a command: its image and the operator know what to run. It reads prompts as a frontend does."""
+    cache = pod_cache.pod_cache(plan, weights=False)
     return Component(
         name=inference_extension.PICKER,
         kind="epp",
@@ -160,13 +161,14 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
         pod=_pod(
             plan,
             affinity=cpu_affinity(plan),
-            volumes=[_cache_volume(plan), inference_extension.scratch_volume()],
+            volumes=[*cache.volumes, inference_extension.scratch_volume()],
+            **cache.spec,
         ),
         container=_container(
             inference_extension.picker_image(plan),
             None,
             env={**_environment(plan, "picker"), **inference_extension.picker_environment(plan)},
-            mounts=[_cache_mount(), inference_extension.scratch_mount()],
+            mounts=[cache.mount, inference_extension.scratch_mount()],
             probes=probes.endpoint_picker(),
         ),
         requests=plan.target.frontend_requests,
@@ -181,7 +183,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
         name=inference_extension.SIDECAR,
         # Beside a worker's GPUs, which NVIDIA's runtime shows to a container that asks for none, if its image says so.
         env={**_environment(plan, "sidecar"), "NVIDIA_VISIBLE_DEVICES": "void", **command.env},
-        mounts=[_cache_mount()],
+        mounts=[pod_cache.mount()],
         probes=probes.frontend_sidecar(),
         security=security_beside(plan.grants),
     )
@@ -189,9 +191,8 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 
 def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
     command, worker = worker_command(plan, planned), planned.worker
-    copied, annotations = bool(plan.copied_weights), rolling.annotations(plan)
-    volumes = [_cache_volume(plan), *(local_copy.volumes(plan) if copied else [])]
-    mounts = [local_copy.mount() if copied else _cache_mount()]
+    cache, annotations = pod_cache.pod_cache(plan, weights=True), rolling.annotations(plan)
+    volumes, mounts = [*cache.volumes], [cache.mount]
     if command.files:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
         mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
@@ -218,7 +219,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             affinity=worker_affinity(plan, worker.role),
             volumes=volumes,
             terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
-            **({"initContainers": [local_copy.init_container(plan)]} if copied else {}),
+            **cache.spec,
             **worker_nodes(plan),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),
@@ -358,15 +359,6 @@ def _container(
         "securityContext": dict(security or container_security()),
         **probes,
     }
-
-
-def _cache_volume(plan: GraphPlan) -> dict[str, Any]:
-    claim = {"claimName": plan.cache_claim or CACHE_CLAIM, "readOnly": True}
-    return {"name": CACHE_CLAIM, "persistentVolumeClaim": claim}
-
-
-def _cache_mount() -> dict[str, Any]:
-    return {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True}
 
 
 def _digest(files: Mapping[str, Any]) -> str:

@@ -1,11 +1,11 @@
-"""The shared cache of weights: its claim and the Job that fills it. Pure."""
+"""The cache of weights: its claim, and the Job that fills it or a bucket. Pure."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import aws_cli, bucket, pod_scripts
 from graphs.command import variables
 from graphs.names import (
     CACHE_CLAIM,
@@ -58,6 +58,7 @@ def download_job(
     own_root: bool = False,
     source: Mapping[str, str] | None = None,
     existing_claim: str | None = None,
+    bucket_gib: int | None = None,
 ) -> dict[str, Any]:
     """The Job that downloads the weights, checks every file's size and leaves a done marker for each model.
 
@@ -65,19 +66,13 @@ def download_job(
     the Job checks and writes nothing to.
     token_secret: name of the Secret with the Hugging Face token, mounted as a file so that no environment shows it.
     own_root: give the volume's root to the pods' user first, for file systems whose CSI driver does not (FSx).
+    bucket_gib: room on the pod's own disk, from which it then fills a bucket; None for a claim.
     """
-    read_only = {"readOnly": True} if existing_claim else {}
-    volumes: list[dict[str, Any]] = [
-        {
-            "name": CACHE_CLAIM,
-            "persistentVolumeClaim": {"claimName": existing_claim or CACHE_CLAIM, **read_only},
-        },
-        {"name": "script", "configMap": {"name": DOWNLOAD_JOB}},
-    ]
-    mounts: list[dict[str, Any]] = [
-        {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, **read_only},
-        {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
-    ]
+    if bucket_gib is None:
+        volumes, mounts = _on_claim(existing_claim)
+        runs: dict[str, Any] = {"command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"]}
+    else:
+        volumes, mounts, runs = bucket.volumes(bucket_gib), bucket.mounts(), bucket.command("fill")
     models = json.dumps([asdict(each) for each in weights], sort_keys=True)
     env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH}
     env |= {"EXISTING": "1"} if existing_claim else dict(source or {})
@@ -88,8 +83,8 @@ def download_job(
     container = {
         "name": "download",
         "image": image,
-        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
-        "env": variables(env),
+        **runs,
+        "env": [*variables(env), *(bucket.environment("fill") if bucket_gib else [])],
         "volumeMounts": mounts,
         "securityContext": container_security(),
         # So that the pod's status, and with it the message of a failed `up`, says why.
@@ -109,6 +104,10 @@ def download_job(
     }
     if own_root:
         pod["initContainers"] = [_own_root(image)]
+    if bucket_gib is not None:
+        # The scheduler finds a node whose disk has room for the download; on CPU nodes of the stack's that is the root.
+        container["resources"]["requests"]["ephemeral-storage"] = f"{bucket_gib}Gi"
+        pod |= {"initContainers": [aws_cli.init_container()], "serviceAccountName": bucket.WRITER}
     if pull_secret:
         pod["imagePullSecrets"] = [{"name": pull_secret}]
     metadata = _metadata(DOWNLOAD_JOB, namespace)
@@ -123,6 +122,20 @@ def download_job(
             "template": {"metadata": {"labels": {"app": DOWNLOAD_JOB, **MANAGED_BY}}, "spec": pod},
         },
     }
+
+
+def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Volumes and mounts of the claim and the script. existing: a claim of somebody's own, which is only read."""
+    read_only = {"readOnly": True} if existing else {}
+    volumes = [
+        {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": existing or CACHE_CLAIM, **read_only}},
+        {"name": "script", "configMap": {"name": DOWNLOAD_JOB}},
+    ]
+    mounts = [
+        {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, **read_only},
+        {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
+    ]
+    return volumes, mounts
 
 
 def _own_root(image: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import aws_cli, pod_scripts
 from graphs.benchmark import AIPERF_IMAGE, AIPERF_PYTHON
 from graphs.command import variables
 from graphs.names import MANAGED_BY
@@ -22,7 +22,6 @@ from graphs.security import container_security, pod_security
 NAME = "time-to-live"
 SCRIPT = "end_of_life.py"
 SCHEDULE = "*/5 * * * *"
-AWS_IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
 _MARK_PATH = "/var/run/time-to-live"
 _MARK = f"{_MARK_PATH}/over"
 _UNITS = {"h": 3600, "d": 86400}
@@ -169,7 +168,7 @@ def _shrink(groups: NodeGroups) -> dict[str, Any]:
     """The second container: nothing unless the first left its mark."""
     return {
         "name": "shrink-gpu-pools",
-        "image": AWS_IMAGE,
+        "image": aws_cli.IMAGE,
         "command": ["/bin/sh", "-ec", SHRINK],
         "env": variables(
             {

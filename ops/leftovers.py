@@ -214,6 +214,10 @@ def _access_point(efs: Any, name: str, _: str) -> bool:
     return bool(efs.describe_access_points(AccessPointId=name)["AccessPoints"])
 
 
+def _bucket(s3: Any, name: str, _: str) -> bool:
+    return bool(s3.get_bucket_location(Bucket=name))
+
+
 def _load_balancer(elb: Any, _: str, arn: str) -> bool:
     return bool(elb.describe_load_balancers(LoadBalancerArns=[arn])["LoadBalancers"])
 
@@ -234,6 +238,7 @@ _LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
     ("elasticfilesystem", "file-system"): _file_system,
     ("elasticfilesystem", "access-point"): _access_point,
     ("elasticloadbalancing", "loadbalancer"): _load_balancer,
+    ("s3", ""): _bucket,
     ("logs", "log-group"): _log_group,
 }
 """By service and kind in the ARN; an empty kind is for all others of the service."""

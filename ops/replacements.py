@@ -73,6 +73,14 @@ AWS: Mapping[str, tuple[str, ...]] = {
     "iam/rolePolicy:RolePolicy": ("name", "namePrefix", "role"),
     "iam/rolePolicyAttachment:RolePolicyAttachment": ("policyArn", "role"),
     "kms/key:Key": ("customKeyStoreId", "customerMasterKeySpec", "keyUsage", "multiRegion"),
+    "s3/bucket:Bucket": ("bucket", "bucketPrefix", "objectLockEnabled"),
+    "s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": ("bucket", "expectedBucketOwner"),
+    "s3/bucketOwnershipControls:BucketOwnershipControls": ("bucket",),
+    "s3/bucketPolicy:BucketPolicy": ("bucket",),
+    "s3/bucketPublicAccessBlock:BucketPublicAccessBlock": ("bucket",),
+    "s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": (
+        "bucket", "expectedBucketOwner",
+    ),
     "vpc/securityGroupIngressRule:SecurityGroupIngressRule": ("securityGroupId",),
     "vpc/securityGroupEgressRule:SecurityGroupEgressRule": ("securityGroupId",),
 }  # fmt: skip

@@ -74,10 +74,10 @@ def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
             assumptions,
             pool.gpus,
             prepaid=settings.pool.capacity.kind.prepaid,
-            local_copy=settings.cache.local_copy,
+            local_copy=settings.cache.copies,
         ),
         published=published_order(assumptions, pool.gpus),
-        local_copy=settings.cache.local_copy,
+        local_copy=settings.cache.copies,
         usd_per_hour=_price(settings),
     )
 

@@ -11,6 +11,7 @@ from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.kubernetes_support import in_extended_support
+from targets.plan import all_weights, gigabytes
 from targets.prices import GP3_IOPS, GP3_MIB_S, Cost, Part, cost, usd_per_million_tokens
 
 UNKNOWN = "unknown"
@@ -39,6 +40,9 @@ def _priced(settings: Settings, pools: Sequence[StackPool]) -> Cost | None:
     if not isinstance(cluster, AwsCluster):
         return None
     parts = [part for each in pools for part in _gpu_parts(each)]
+    if settings.cache.kind == "s3" and settings.cache.bucket is None:
+        gib = gigabytes(all_weights(settings.plans())) * 1e9 / 2**30
+        parts.append(Part(name=f"{gib:.0f} GiB of weights in S3", unit="s3-gib", count=gib))
     if isinstance(cluster, NewEksCluster):
         parts += _cluster_parts(cluster, cpu_instance(settings))
     return cost([part for part in parts if part.count], cluster.region, settings.prices)

@@ -49,7 +49,7 @@ def build(settings: Settings) -> dict[str, Any]:
         settings, plans, [*monitoring, *platform_needs, *inference_extension], cluster
     )
     end, ends_at = _time_to_live(settings, plan, eks, platform, cluster)
-    storage = _storage(settings, eks, cluster)
+    storage = _storage(settings, plans, eks, cluster)
     cache = _model_cache(settings, plans, cluster, storage, [*token, *pull_secret])
     deployed = [each for each in plans if each.pool.runs]
     services.watch(settings, deployed, monitoring, cluster)
@@ -82,6 +82,7 @@ def build(settings: Settings) -> dict[str, Any]:
         **({"sizing": sizing.name} if sizing else {}),
         **ends_at,
         **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
+        **({"bucket": storage.bucket.name} if storage.bucket else {}),
         **_eks_outputs(settings, eks, pools),
     }
 
@@ -161,12 +162,14 @@ def _secrets(
     return token, pull_secret, [*own, *pull_secret]
 
 
-def _storage(settings: Settings, eks: "Eks | None", cluster: Cluster) -> Storage:
-    """Where the model cache's claim comes from."""
+def _storage(settings: Settings, plans: Sequence[GraphPlan], eks: "Eks | None", cluster: Cluster) -> Storage:
+    """Where the model cache's claim comes from, or the bucket in its place."""
     if eks is None or settings.cache.kind == "class":
         return services.storage(settings, cluster)
     from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
 
+    if settings.cache.kind == "s3":
+        return wiring_eks_services.model_bucket(settings, plans, eks)
     return wiring_eks_services.storage(settings, eks)
 
 
@@ -195,6 +198,7 @@ def _model_cache(
             retain=settings.cache.retain and storage.volume is None,
             source={**hugging_face.variables(), **settings.cache.variables()},
             existing_claim=settings.cache.existing_claim,
+            bucket=storage.bucket,
             keeper=cluster.keeper,
         ),
         pulumi.ResourceOptions(

@@ -11,6 +11,7 @@ from graphs.said_twice import argument_problems
 from stacks.pools import assignment_problems, node_problems
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from targets.autoscaling import Autoscaler, autoscaling_problems
+from targets.bucket import bucket_problems
 from targets.capacity import PoolRequest, is_local_zone, pool_problems
 from targets.checks import graph_problems, local_copy_problems, release_problems, sharing_problems
 from targets.observability import observability_problems
@@ -40,6 +41,9 @@ def _graphs(settings: "Settings", plans: Sequence[GraphPlan]) -> Iterator[str]:
     yield from _autoscaling_sources(settings, platform.prometheus)
     yield from _benchmark(settings, plans[0])
     yield from _capacity(settings)
+    if settings.cache.kind == "s3":
+        on_aws, sizing = isinstance(settings.cluster, AwsCluster), settings.sizing is not None
+        yield from bucket_problems(platform, on_aws=on_aws, sizing=sizing)
     if alone:
         return  # Of graphs that cannot be, what they would need together would mislead.
     yield from sharing_problems(plans)
@@ -63,7 +67,7 @@ def _services(settings: "Settings") -> Iterator[str]:
     """What the stack's cluster cannot give to cache, platform or secrets."""
     cluster, cache = settings.cluster, settings.cache
     on_aws = isinstance(cluster, AwsCluster)
-    if cache.kind != "class" and cache.file_system is None and not on_aws:
+    if cache.kind in ("efs", "fsx") and cache.file_system is None and not on_aws:
         yield (
             f"cache.kind: {cache.kind!r} makes a file system, for cluster.kind eks or existing-eks; choose class and "
             "name a storageClass, or efs and name its fileSystem"
@@ -74,7 +78,7 @@ def _services(settings: "Settings") -> Iterator[str]:
             "system has them"
         )
     if (
-        cache.kind != "class"
+        cache.kind in ("efs", "fsx")
         and isinstance(cluster, AwsCluster)
         and all(map(is_local_zone, cluster.zone_names))
     ):

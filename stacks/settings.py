@@ -122,7 +122,8 @@ class Settings(Strict):
         """Every graph, the main one first, resolved, whether or not it can work: `stacks.rules` says that."""
         pools = {each.pool.name: each.pool for each in self.gpu_pools()}
         alike: dict[str, Any] = {
-            "local_copy": self.cache.local_copy,
+            "local_copy": self.cache.copies,
+            "from_bucket": self.cache.kind == "s3",
             "cache_claim": self.cache.existing_claim,
             "planner": self.autoscaling.planner(self.monitoring.ttft_seconds, self.monitoring.itl_seconds),
             "platform": self.platform_version(),

@@ -123,7 +123,7 @@ def _new(settings: Settings, said: NewEksCluster, made: _Made, provider: aws.Pro
             listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in said.admins),
             cpu_instance=cpu_instance(settings),
             cpu_nodes=said.cpu_size,
-            file_system=settings.cache.kind if settings.cache.kind != "class" else None,
+            file_system=settings.cache.kind if settings.cache.kind in ("efs", "fsx") else None,
             log_retention_days=said.log_retention_days,
             namespace=said.namespace,
             create_namespace=said.create_namespace,

@@ -1,14 +1,24 @@
 """Wiring of what graphs need from AWS. The program imports this module for EKS stacks alone: it brings pulumi_aws."""
 
+from collections.abc import Sequence
+
 import pulumi
 
+from components.model_bucket import ModelBucket, ModelBucketArgs
+from components.model_cache import Bucket
 from components.secret_access import SecretAccess, SecretAccessArgs
 from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
+from graphs import bucket
 from graphs.storage import volume_name
+from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings
 from stacks.wiring_eks import Eks
 from stacks.wiring_services import Storage, aws_secrets
 from targets.capacity import is_local_zone
+from targets.plan import GraphPlan, all_weights, room_gib
+
+_BESIDE_WEIGHTS_GIB = 1
+"""Room for tokenizers and the vocabulary."""
 
 
 def storage(settings: Settings, eks: Eks) -> Storage:
@@ -44,6 +54,26 @@ def storage(settings: Settings, eks: Eks) -> Storage:
     )
     made = EfsCache("model-cache", args, on_both)
     return Storage(volume=volume_name(namespace), file_system_id=made.file_system_id, needed=[made])
+
+
+def model_bucket(settings: Settings, plans: Sequence[GraphPlan], eks: Eks) -> Storage:
+    """A bucket for the models, of the stack's own or one that is there, and who may use it."""
+    cluster = settings.cluster
+    assert isinstance(cluster, AwsCluster)
+    args = ModelBucketArgs(
+        cluster_name=eks.cluster.name,
+        namespace=cluster.namespace,
+        region=cluster.region,
+        readers=bucket.readers((each.name for each in plans), picker=plans[0].inference_extension),
+        writer=bucket.WRITER,
+        bucket=settings.cache.bucket,
+        retain=settings.cache.retain,
+    )
+    made = ModelBucket(
+        "model-bucket", args, pulumi.ResourceOptions(providers=[eks.provider], depends_on=eks.cluster.ready)
+    )
+    room = room_gib(all_weights(plans)) + _BESIDE_WEIGHTS_GIB
+    return Storage(bucket=Bucket(name=made.bucket, region=cluster.region, gib=room), needed=[made])
 
 
 def secret_access(settings: Settings, eks: Eks) -> list[pulumi.Resource]:

@@ -15,6 +15,7 @@ from components.image_pull import ImagePull, ImagePullArgs
 from components.inference_extension import InferenceExtension
 from components.inference_graph import InferenceGraph
 from components.ingress import Ingress, IngressArgs
+from components.model_cache import Bucket
 from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
 from components.pull_secret import PullSecret, PullSecretArgs
@@ -46,13 +47,15 @@ _KEDA_CHARTS = "https://kedacore.github.io/charts"
 class Storage:
     """Where the cache's claim comes from: a class, a volume, or the cluster's default where both are None.
 
-    own_root: whether the volume's root belongs to nobody yet. file_system_id: of EFS, to be used by a later stack.
+    own_root: whether the volume's root belongs to nobody yet. file_system_id: of EFS, to be used by a later stack, as
+    is bucket's name; with a bucket there is no claim.
     """
 
     storage_class: str | None = None
     volume: str | None = None
     own_root: bool = False
     file_system_id: pulumi.Output[str] | None = None
+    bucket: Bucket | None = None
     needed: list[pulumi.Resource] = field(default_factory=list)
 
 

@@ -136,7 +136,7 @@ def local_copy_problems(plans: Sequence[GraphPlan], *, own_nodes: bool) -> Itera
     if not any(plan.local_copy for plan in plans):
         return
     copying = [plan for plan in plans if plan.copied_weights]
-    if not copying:
+    if not copying and not plans[0].from_bucket:
         yield "cache.localCopy: true, but no graph of the stack loads weights; leave it out"
     elif own_nodes:
         for pool in dict.fromkeys(plan.pool for plan in copying):
@@ -148,9 +148,15 @@ def _copies(plans: Sequence[GraphPlan], instance: InstanceType) -> Iterator[str]
     needed, room = workers * gib * 2**30 / 1e9, math.prod(instance.nvme_gb) * _DISK_SHARE
     if needed > room:
         yield (
-            f"cache.localCopy: true needs {needed:.0f} GB on a node ({workers} × {gib} GiB), but the local NVMe of "
-            f"{instance.name} has room for {room:.0f} GB; leave it out"
+            f"{_copied_by(plans[0])} needs {needed:.0f} GB on a node ({workers} × {gib} GiB), but the local NVMe of "
+            f"{instance.name} has room for {room:.0f} GB; "
+            + ("choose another kind" if plans[0].from_bucket else "leave it out")
         )
+
+
+def _copied_by(plan: GraphPlan) -> str:
+    """The key that has worker pods copy the weights."""
+    return "cache.kind: 's3'" if plan.from_bucket else "cache.localCopy: true"
 
 
 def _on_one_node(plans: Sequence[GraphPlan]) -> int:

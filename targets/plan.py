@@ -135,6 +135,7 @@ class GraphPlan:
     inference_extension: whether a Gateway routes to its workers through an endpoint picker.
     cache_claim: claim of somebody's own that holds the weights, None for the stack's.
     local_copy: whether workers read the weights from a copy on their node's disks.
+    from_bucket: whether every pod copies what it reads of the models from a bucket; no claim holds them then.
     """
 
     key: str
@@ -153,6 +154,7 @@ class GraphPlan:
     """GPUs of each worker pod of the pool's other graphs."""
     inference_extension: bool = False
     local_copy: bool = False
+    from_bucket: bool = False
     cache_claim: str | None = None
     planner: Planner | None = None
     """Dynamo's Planner in the graph, None where it is not the autoscaler."""
@@ -288,9 +290,8 @@ class GraphPlan:
 
     @property
     def copy_gib(self) -> int:
-        """GiB of disk that a worker pod's copy is given: a tenth more than the weights have."""
-        gb = sum(WEIGHTS_GB[each.model] for each in self.copied_weights)
-        return math.ceil(1.1 * gb * 1e9 / 2**30)
+        """GiB of disk that a worker pod's copy is given."""
+        return room_gib(self.copied_weights)
 
 
 def resolve(
@@ -301,6 +302,7 @@ def resolve(
     key: str = "graph",
     inference_extension: bool = False,
     local_copy: bool = False,
+    from_bucket: bool = False,
     cache_claim: str | None = None,
     planner: Planner | None = None,
     platform: Version | None = None,
@@ -338,6 +340,7 @@ def resolve(
         transport=transport,
         inference_extension=inference_extension,
         local_copy=local_copy,
+        from_bucket=from_bucket,
         cache_claim=cache_claim,
         planner=planner if any(worker.max_replicas for worker in workers) else None,
         observability=observability,
@@ -375,6 +378,16 @@ def all_weights(plans: Iterable[GraphPlan]) -> tuple[Weights, ...]:
     """What the graphs' pods read together, each model once; whole where one graph needs it whole."""
     found = dict.fromkeys(weights for plan in plans for weights in plan.weights)
     return tuple(w for w in found if not (w.tokenizer_only and replace(w, tokenizer_only=False) in found))
+
+
+def gigabytes(weights: Iterable[Weights]) -> float:
+    """GB (10⁹ bytes) of models; of tokenizers alone none."""
+    return sum(WEIGHTS_GB[each.model] for each in weights if not each.tokenizer_only)
+
+
+def room_gib(weights: Iterable[Weights]) -> int:
+    """GiB of disk for models: a tenth more than they have."""
+    return math.ceil(1.1 * gigabytes(weights) * 1e9 / 2**30)
 
 
 def _image_knobs(target: Target, knobs: ImageKnobs, version: Version, pool: Pool) -> ImageKnobs:

@@ -48,10 +48,15 @@ PRICES: dict[str, Price] = {
     "gp3-mib-s": Price(
         usd=0.04 / HOURS_PER_MONTH, source="https://aws.amazon.com/ebs/pricing/", date=_PRICING_PAGES_DATE
     ),
+    "s3-gib": Price(
+        usd=0.023 / HOURS_PER_MONTH,
+        source="https://aws.amazon.com/s3/pricing/, of a copy that names the page",
+        date="2022-07-07",
+    ),
 }
 """USD per hour of one unit, by instance type or part; what is not here is unknown. p6-b300 and p6e-gb200 have no list
 price there. gp3-gib, gp3-iops, gp3-mib-s: EBS gp3 storage by size, and by operations and MiB a second
-above what is free.
+above what is free. s3-gib: S3 Standard, which AWS counts in units of 2³⁰ bytes and calls GB.
 """
 GP3_IOPS, GP3_MIB_S = 3000, 125
 """Operations and MiB a second that each gp3 volume has for nothing."""
@@ -60,6 +65,7 @@ NOT_COUNTED = (
     "data transfer",
     "NAT gateway traffic",
     "file storage",
+    "requests to S3",
     "what EFS charges for throughput (USD 0.06 a GB written, 0.03 a GB read)",
     "volumes of claims",
     "logs",

@@ -113,6 +113,7 @@ class BenchmarkSettings(Strict):
             size=self.results_size,
             storage_class=self.storage_class,
             **({"weights": plan.cache_claim} if plan.cache_claim else {}),
+            fetched_in=plan.image if plan.from_bucket else None,
         )
 
     def load(self, target: Target, gpus: int) -> Benchmark:

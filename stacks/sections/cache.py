@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints, model_validator
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
-CacheKind = Literal["class", "efs", "fsx"]
+CacheKind = Literal["class", "efs", "fsx", "s3"]
 
 
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
@@ -29,7 +29,8 @@ class CacheSettings(Strict):
     """The shared cache of model weights."""
 
     kind: CacheKind = "class"
-    """`class` uses a StorageClass of the cluster, `efs` Amazon EFS, `fsx` Amazon FSx for Lustre."""
+    """`class` uses a StorageClass of the cluster, `efs` Amazon EFS, `fsx` Amazon FSx for Lustre, `s3` a bucket that
+    every pod copies from."""
     storage_class: ObjectName | None = None
     """StorageClass whose claims can be ReadWriteMany (kind class); the cluster's default where nothing is said."""
     size: str = Field(default="100Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
@@ -39,12 +40,16 @@ class CacheSettings(Strict):
     mount_targets: bool | None = None
     """Whether the stack makes the file system's mount targets, in the cluster's subnets (kind efs). Where nothing is
     said it does for a file system of its own, and for any in a VPC of its own. EFS allows them in one VPC at a time."""
+    bucket: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] | None = None
+    """A bucket of the cluster's region that is there already, as output `bucket` of an earlier life of the stack (kind
+    s3)."""
     throughput: Literal[125, 250, 500, 1000] = 250
     """MB/s for each TiB (kind fsx)."""
     retain: bool = False
-    """Whether weights, claim and namespace outlive the stack, so that the next deployment downloads nothing."""
+    """Whether weights, claim and namespace outlive the stack, so that the next deployment downloads nothing. Of
+    `efs` and `s3` the file system or the bucket alone."""
     local_copy: bool = False
-    """Whether every worker pod copies the weights to its node's disks before the engine starts."""
+    """Whether every worker pod copies the weights to its node's disks before the engine starts; always so with `s3`."""
 
     existing_claim: ObjectName | None = None
     """A claim of the namespace that is filled already, in Hugging Face's layout; nothing is downloaded."""
@@ -62,6 +67,11 @@ class CacheSettings(Strict):
             "NO_PROXY": ",".join(self.proxy.no_proxy) or None,
         }
         return {name: value for name, value in said.items() if value is not None}
+
+    @property
+    def copies(self) -> bool:
+        """Whether worker pods load a copy of the weights."""
+        return self.local_copy or self.kind == "s3"
 
     @model_validator(mode="after")
     def _nothing_to_fill(self) -> "CacheSettings":
@@ -86,8 +96,18 @@ class CacheSettings(Strict):
             raise ValueError(
                 "mountTargets: false is for a fileSystem that has them; a new one cannot be mounted"
             )
+        if self.kind != "s3" and self.bucket is not None:
+            raise ValueError(f"bucket is for kind s3, not {self.kind}")
+        if self.kind == "s3" and (of_claims := {"size", "throughput"} & self.model_fields_set):
+            raise ValueError(
+                f"{' and '.join(sorted(of_claims))}: a bucket has none; leave it out with kind s3"
+            )
+        if self.kind == "s3" and "local_copy" in self.model_fields_set and not self.local_copy:
+            raise ValueError(
+                "localCopy: false: with kind s3 there is nothing to load from but a copy; leave it out"
+            )
         if self.kind == "fsx" and self.retain:
             raise ValueError(
-                "retain is for kind class or efs; a Lustre file system keeps hold of the stack's subnets"
+                "retain is for kind class, efs or s3; a Lustre file system keeps hold of the stack's subnets"
             )
         return self

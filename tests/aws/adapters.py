@@ -15,7 +15,7 @@ from typing import Any
 import boto3
 from botocore import xform_name
 
-from tests.aws import botocheck
+from tests.aws import botocheck, buckets
 
 MOTO, BOTOCORE = "moto", "botocore"
 
@@ -531,7 +531,7 @@ def _pod_identity(account: Account, _: str, given: dict[str, Any]) -> Made:
     assert inline["PolicyNames"] or account.attached(given["roleArn"]), "an identity without a right"
     botocheck.check("eks", "CreatePodIdentityAssociation", dict(given))
     made = f"{given['clusterName']}:{given['namespace']}/{given['serviceAccount']}"
-    account.keep("pod-identity", made)
+    account.keep("pod-identity", made, role=given["roleArn"])
     return made, {}
 
 
@@ -726,6 +726,20 @@ ADAPTERS: dict[str, Adapter] = {
     "aws:efs/mountTarget:MountTarget": Adapter(
         _mount_target, _delete("efs", "DeleteMountTarget", "MountTargetId")
     ),
+    "aws:s3/bucket:Bucket": Adapter(buckets.made, buckets.gone),
+    "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock": Adapter(
+        buckets.closed, _delete("s3", "DeletePublicAccessBlock", "Bucket")
+    ),
+    "aws:s3/bucketOwnershipControls:BucketOwnershipControls": Adapter(
+        buckets.owned, _delete("s3", "DeleteBucketOwnershipControls", "Bucket")
+    ),
+    "aws:s3/bucketServerSideEncryptionConfiguration:BucketServerSideEncryptionConfiguration": Adapter(
+        buckets.encrypted, _delete("s3", "DeleteBucketEncryption", "Bucket")
+    ),
+    "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfiguration": Adapter(
+        buckets.ended, _delete("s3", "DeleteBucketLifecycle", "Bucket")
+    ),
+    "aws:s3/bucketPolicy:BucketPolicy": Adapter(buckets.let_in, buckets.not_let_in, BOTOCORE),
 }
 
 
@@ -814,6 +828,7 @@ CALLS: dict[str, Callable[[Account, Mapping[str, Any]], dict[str, Any]]] = {
     "aws:ssm/getParameter:getParameter": parameter,
     "aws:ec2/getInstanceTypeOfferings:getInstanceTypeOfferings": offerings,
     "aws:ec2/getCapacityBlockReservation:getCapacityBlockReservation": capacity_block,
+    "aws:s3/getBucket:getBucket": buckets.found,
 }
 
 
@@ -857,5 +872,6 @@ def snapshot(account: Account) -> dict[str, list[str]]:
         "log group": listed("logs", "DescribeLogGroups", "logGroups", "logGroupName"),
         "lustre": listed("fsx", "DescribeFileSystems", "FileSystems", "FileSystemId"),
         "file system": listed("efs", "DescribeFileSystems", "FileSystems", "FileSystemId"),
+        "bucket": listed("s3", "ListBuckets", "Buckets", "Name"),
         "beside moto": [json.dumps(key) for key in sorted(account.beside)],
     }

@@ -19,6 +19,7 @@ from unittest.mock import patch
 import pulumi
 from pulumi.runtime import mocks, set_mocks
 
+from graphs.scripts.bucket.store import PREFIX
 from ops.evaluate import Recorder, Resource
 from stacks.program import build
 from stacks.settings import parse
@@ -231,6 +232,7 @@ class Stack(MotoMocks):
         )
         if mounts and token.endswith((":Job", ":DynamoGraphDeployment")):
             self._mount(cluster, on_gpus=not token.endswith(":Job"))
+            self._use_bucket(cluster, given, fills=token.endswith(":Job"))
 
     def _mount(self, cluster: Held, *, on_gpus: bool) -> None:
         claims = [
@@ -253,6 +255,25 @@ class Stack(MotoMocks):
         before = made[: made.index(self._one(":Addon", "efs"))]
         roles = (h.inputs["roleArn"] for h in before if h.inputs.get("serviceAccount") == "efs-csi-node-sa")
         return next(roles, None)
+
+    def _use_bucket(self, cluster: Held, given: Mapping[str, Any], *, fills: bool) -> None:
+        """What a pod does to the stack's bucket, if there is one: the Job fills it, with next to nothing."""
+        bucket = self.outputs_of("kubernetes:core/v1:ConfigMap", "model-bucket").get("data", {}).get("bucket")
+        if bucket is None:
+            return
+        named = given["metadata"]
+        account = f"{named['name']}-k8s-service-discovery"
+        if fills:
+            account = given["spec"]["template"]["spec"]["serviceAccountName"]
+        pod = f"{cluster.outputs['name']}:{named['namespace']}/{account}"
+        refusals.bucket(self.world, pod, bucket, "s3:PutObject" if fills else "s3:GetObject")
+        if fills:
+            self.account.call("s3", "PutObject", Bucket=bucket, Key=f"{PREFIX}weights", Body=b"0")
+
+    def outputs_of(self, token: str, name: str) -> dict[str, Any]:
+        """What a resource of the state has; nothing where it is not there."""
+        held = self.state.get((token, name))
+        return held.outputs if held else {}
 
     def _one(self, token: str, name: str = "") -> Held:
         (found,) = [h for (t, n), h in self.state.items() if t.endswith(token) and name in n]

@@ -31,6 +31,8 @@ KNOBS: dict[str, dict[str, Any]] = {
     "cluster": {"logRetentionDays": 7},
 }
 """What a person changes on a stack that runs, without paying for other nodes."""
+KEPT = {"efs": ("file system", "fileSystemId", "fileSystem"), "s3": ("bucket", "bucket", "bucket")}
+"""By kind of cache what `cache.retain` keeps: its kind in the account, the stack's output, the next life's key."""
 NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"}
 
 
@@ -102,12 +104,13 @@ def live(
     bring_up(stack, with_knobs(config, KNOBS))
     touched = [key for _, key in stack.steps[done:] if key[0] in NODES]
     assert not touched, "owner, ttl and log retention are no reason to touch nodes"
-    system = stack.outputs["fileSystemId"]
+    kind, output, key = KEPT[config["cache"]["kind"]]
+    store = stack.outputs[output]
     take_down(stack)
-    kept = {"file system": [system]} if config["cache"].get("retain") else {}
+    kept = {kind: [store]} if config["cache"].get("retain") else {}
     assert left(account, empty) == kept
-    bring_up(stack, with_knobs(config, {"cache": {"fileSystem": system}}) if kept else config)
-    assert not kept or stack.outputs["fileSystemId"] == system
+    bring_up(stack, with_knobs(config, {"cache": {key: store}}) if kept else config)
+    assert not kept or stack.outputs[output] == store
     take_down(stack)
     remains = left(account, empty)
     assert {kind: remains.pop(kind, []) for kind in kept} == kept

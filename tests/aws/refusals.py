@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
 
+from graphs.scripts.bucket.store import PREFIX
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.adapters import Account, addon_versions
 from tests.aws.deployment import moto_account
@@ -199,6 +200,30 @@ def creator(world: World, given: Given) -> None:
             "access entry", "ResourceInUseException: The specified access entry resource is already in use on this "
             "cluster.",
         )  # fmt: skip
+
+
+def bucket(world: World, pod: str, name: str, action: str) -> None:
+    """A pod may do to a bucket what the role of its ServiceAccount may, and without one nothing.
+
+    EKS user guide, "EKS Pod Identity": an association of cluster, namespace and account. pod: all three, as
+    `cluster:namespace/account`.
+    """
+    identity = world.account.beside.get(("pod-identity", pod))
+    if identity is None:
+        raise world.no("identity", f"{pod}: Unable to locate credentials")
+    role = identity["role"].rpartition("/")[2]
+    names = world.account.call("iam", "ListRolePolicies", RoleName=role)["PolicyNames"]
+    documents = [
+        world.account.call("iam", "GetRolePolicy", RoleName=role, PolicyName=each)["PolicyDocument"]
+        for each in names
+    ]
+    wanted = f"arn:aws:s3:::{name}/{PREFIX}*"
+    if not any(
+        action in statement["Action"] and wanted == statement["Resource"]
+        for document in documents
+        for statement in document["Statement"]
+    ):
+        raise world.no("identity", f"{pod}: AccessDenied: not authorized to perform {action} on {wanted}")
 
 
 def reach(world: World, cluster: str) -> None:

@@ -117,6 +117,16 @@ def test_the_tagging_service_is_not_believed_of_what_is_gone() -> None:
         assert not leftovers._is_there(aws, gone)
 
 
+def test_a_bucket_is_left_until_it_is_deleted(session: Any) -> None:
+    s3 = session.client("s3")
+    s3.create_bucket(Bucket="models", CreateBucketConfiguration={"LocationConstraint": REGION})
+    s3.put_bucket_tagging(Bucket="models", Tagging={"TagSet": LIST})
+    assert find(session, TAGS, CLUSTER) == ["arn:aws:s3:::models"]
+    s3.delete_bucket(Bucket="models")
+    assert find(session, TAGS, CLUSTER) == []
+    assert not leftovers._is_there(session, "arn:aws:s3:::models"), "whatever the tagging service says"
+
+
 def settings(**cluster: Any) -> tuple[StackFile, Settings]:
     said = {
         "target": "trtllm-disagg-b200",

@@ -14,6 +14,7 @@
 | the deployer's own entry, left to EKS though `cluster.admins` lists them | it is in use already |
 | add-on versions of the cluster's own Kubernetes release | the version is not supported |
 | zones that no pool names, for those that the account lacks | two mount targets in one zone |
+| an account for a graph's pods | they have no identity on AWS, and read no bucket |
 | a quota of vCPUs | the GPU nodes never start |
 | the sweep after a destroy | a log group that EKS made again, and the volumes of charts' claims, are left |
 """
@@ -21,13 +22,14 @@
 from collections.abc import Iterator
 from typing import Any
 
+import boto3
 import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
 
 from components.network import Network
 from components.zones import zones_of_account
-from graphs import storage
+from graphs import bucket, storage
 from stacks import wiring_eks_services
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings
@@ -52,6 +54,33 @@ def test_a_stack_lives_twice_and_leaves_nothing(name: str) -> None:
     config = config_of(name)
     with account_of(config) as account:
         assert live(account, name, config).left == {}
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_a_stack_whose_models_are_in_a_bucket_lives_twice(retain: bool) -> None:
+    """Its pods read the bucket as who they are, the Job fills it, and full it goes with a stack that keeps nothing."""
+    config = {**config_of("disagg-b200"), "cache": {"kind": "s3", "retain": retain}}
+    with account_of(config) as account:
+        life = live(account, "disagg-b200", config, broken_off=(0, 3))
+        assert life.left == {}
+        assert life.refused > 10
+        assert len(snapshot(account.account)["bucket"]) == retain
+
+
+def test_pods_without_an_identity_read_nothing(account: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bucket, "readers", lambda *_, **__: ())
+    refused(account, "identity", cache={"kind": "s3"})
+
+
+def test_a_bucket_of_another_region_is_refused(account: World) -> None:
+    place = {"LocationConstraint": "eu-west-1"}
+    boto3.client("s3", region_name="eu-west-1").create_bucket(
+        Bucket="far-away", CreateBucketConfiguration=place
+    )
+    with pytest.raises(pulumi.RunError, match="far-away is in eu-west-1, but the cluster in us-east-2"):
+        Stack(account, "disagg-b200").up(
+            config_of("disagg-b200") | {"cache": {"kind": "s3", "bucket": "far-away"}}
+        )
 
 
 def test_broken_off_it_goes_on(account: World) -> None:

@@ -109,6 +109,8 @@ CHANGES = (
            after=eks(monitoring={"kind": "install", "namespace": "elsewhere"}), anew=named("monitoring")),
     Change(what="another kind of cache, after `pool.active: false`", key="`cache.kind`", before=eks(pool=OFF),
            after=eks(pool=OFF, cache={"kind": "fsx"}), anew=named("model-cache", "cluster")),
+    Change(what="the same, to a bucket", key="`cache.kind`", before=eks(pool=OFF),
+           after=eks(pool=OFF, cache={"kind": "s3"}), anew=named("model-cache", "model-bucket", "cluster")),
     Change(what="more CPU nodes", key="`cluster.cpuNodes`", after=cluster(cpuNodes=6)),
     Change(what="more GPU nodes, of several", key="`pool.nodes`", before=eks(pool={"nodes": 2}),
            after=eks(pool={"nodes": 3})),

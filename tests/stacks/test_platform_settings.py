@@ -109,7 +109,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "a Lustre file system that is to stay": (
         EKS | {"cache": {"kind": "fsx", "retain": True}},
-        "cache: {kind, retain}: retain is for kind class or efs; a Lustre file system keeps hold of the stack's "
+        "cache: {kind, retain}: retain is for kind class, efs or s3; a Lustre file system keeps hold of the stack's "
         "subnets",
     ),
     "a local copy for workers without weights": (
