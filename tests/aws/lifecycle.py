@@ -8,6 +8,7 @@ rules of refusals.py) and the engine (engine.py). Real: the program, and every i
 
 import argparse
 import copy
+import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,6 +165,8 @@ def main() -> None:
         "--every", action="store_true", help="a stack of each shape, broken off at every resource"
     )
     every = parser.parse_args().every
+    # Whatever waits for a thing that is refused fails with it, and asyncio would tell each.
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)
     lives = []
     names = shapes(eks_stacks()) if every else eks_stacks()
     for part, name in enumerate(names):
