@@ -131,3 +131,19 @@ def test_the_smoke_stack_lets_whichever_runner_deploys_it_in() -> None:
     project = FOLDER.parents[1]
     cluster = json.loads(StackFile.load(project, "smoke").config["dynamo-gpt-oss:cluster"])
     assert cluster["publicAccessFrom"] == ["auto"]
+
+
+@pytest.mark.parametrize(
+    ("name", "job"), [("deploy.yml", "preview"), ("drift.yml", "drift"), ("preview.yml", "pulumi")]
+)
+def test_a_runner_is_let_in_before_it_previews(name: str, job: str) -> None:
+    """A stack with `publicAccessFrom: [auto]` answers the address alone that deployed it."""
+    steps = jobs(name)[job]["steps"]
+    (preview,) = [
+        place
+        for place, step in enumerate(steps)
+        if "pulumi preview" in step.get("run", "") or step.get("with", {}).get("command") == "preview"
+    ]
+    said = [step["run"] for step in steps[:preview] if step.get("run", "").startswith("make let-in")]
+    # Drift would be what is not as the program, whose `auto` is the runner's address alone.
+    assert said == (["make let-in ARGS=--alone"] if job == "drift" else ["make let-in"])
