@@ -1,23 +1,25 @@
 """A VPC with room for GPU nodes."""
 
 import ipaddress
-from collections.abc import Mapping
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
 
-from targets.capacity import is_local_zone
+from targets.capacity import is_local_zone, region_of
 
 _PRIVATE_BITS, _PUBLIC_BITS = 4, 8
 """Of the VPC's range, each private subnet is a 16th and each public one a 256th: at most 15 of each."""
+_PLACES, _LETTERS = 15, 8
+"""Places for subnets, the first of which are for Availability Zones, by their letter, the others for Local Zones."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
-    """cidr: the VPC's range, /16 to /18. zones: Availability Zones, and Local Zones that nodes go to, in stable order:
-    a subnet's range follows from its place. region: of all of them. chosen: for zones that nobody named, which they
-    are; once a subnet is there, it stays where it is.
+    """cidr: the VPC's range, /16 to /18. zones: Availability Zones, and Local Zones that nodes go to. region: of all of
+    them. chosen: for zones that nobody named, which they are; once a subnet is there, it stays where it is.
     """
 
     cidr: str
@@ -64,19 +66,20 @@ class Network(pulumi.ComponentResource):
         self.register_outputs({"vpcId": self.vpc_id, "privateSubnets": dict(self.private_subnets)})
 
     def _private(self) -> dict[str, aws.ec2.Subnet]:
-        ranges = subnet_ranges(self._args.cidr, len(self._args.zones))
         return {
-            zone: self._subnet(f"private-{zone}", zone, cidr, _internal_load_balancers(zone))
-            for zone, (cidr, _) in zip(self._args.zones, ranges, strict=True)
+            zone: self._subnet(f"private-{zone}", zone, private, _internal_load_balancers(zone))
+            for zone, (private, _) in self._ranges().items()
         }
 
     def _public(self) -> dict[str, aws.ec2.Subnet]:
-        ranges = subnet_ranges(self._args.cidr, len(self._args.zones))
         return {
-            zone: self._subnet(f"public-{zone}", zone, cidr, {"kubernetes.io/role/elb": "1"})
-            for zone, (_, cidr) in zip(self._args.zones, ranges, strict=True)
+            zone: self._subnet(f"public-{zone}", zone, public, {"kubernetes.io/role/elb": "1"})
+            for zone, (_, public) in self._ranges().items()
             if not is_local_zone(zone)
         }
+
+    def _ranges(self) -> Mapping[str, tuple[str, str]]:
+        return subnet_ranges(self._args.cidr, self._args.zones)
 
     def _subnet(self, kind: str, zone: str, cidr: str, tags: dict[str, str]) -> aws.ec2.Subnet:
         name = f"{self._name}-{kind}"
@@ -90,8 +93,11 @@ class Network(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=self._opted_in(zone),
-                # A later answer of AWS's must not move what stands there.
-                ignore_changes=["availability_zone"] if zone in self._args.chosen else None,
+                # A later answer of AWS's must not move what stands there, nor another way to share out the range.
+                ignore_changes=[
+                    "cidr_block",
+                    *(["availability_zone"] if zone in self._args.chosen else []),
+                ],
             ),
         )
 
@@ -121,8 +127,9 @@ class Network(pulumi.ComponentResource):
             self._name,
             allocation_id=address.id,
             subnet_id=next(iter(public.values())).id,
-            # Without a route out it would fail, and be counted against the address, while it starts.
-            opts=pulumi.ResourceOptions(parent=self, depends_on=outside),
+            # Without a route out it would fail, and be counted against the address, while it starts. It stays in its
+            # zone when another becomes the first: a second gateway could not take its address.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=outside, ignore_changes=["subnet_id"]),
         )
         inside = self._routes("private", private, {"nat_gateway_id": nat.id})
         endpoint = aws.ec2.VpcEndpoint(
@@ -155,12 +162,28 @@ class Network(pulumi.ComponentResource):
         ]
 
 
-def subnet_ranges(cidr: str, zones: int) -> list[tuple[str, str]]:
-    """(private, public) range of each zone; the public ones are cut from the VPC range's last 16th."""
+def subnet_ranges(cidr: str, zones: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """(private, public) range of each zone; the public ones are cut from the VPC range's last 16th.
+
+    Neither a zone's place among the others nor which others there are changes its range, unless two Local Zones would
+    have the same one: the later of them has the next.
+    """
     vpc = ipaddress.IPv4Network(cidr)
     private = list(vpc.subnets(prefixlen_diff=_PRIVATE_BITS))
     public = list(private[-1].subnets(prefixlen_diff=_PUBLIC_BITS - _PRIVATE_BITS))
-    return [(str(private[place]), str(public[place])) for place in range(zones)]
+    places: dict[str, int] = {}
+    for zone in zones:
+        place = _place(zone)
+        while place in places.values():
+            place = _LETTERS + (place + 1 - _LETTERS) % (_PLACES - _LETTERS)
+        places[zone] = place
+    return {zone: (str(private[place]), str(public[place])) for zone, place in places.items()}
+
+
+def _place(zone: str) -> int:
+    if is_local_zone(zone):
+        return _LETTERS + zlib.crc32(zone.encode()) % (_PLACES - _LETTERS)
+    return (ord(zone.removeprefix(region_of(zone))) - ord("a")) % _LETTERS
 
 
 def zones_with(zones: tuple[str, ...], wanted: tuple[str, ...]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import pulumi
@@ -66,7 +67,19 @@ def eks(settings: Settings, project: str, stack: str) -> Eks:
     if said.budget is not None:
         limit = BudgetArgs(stack=stack, usd_per_month=said.budget.usd_per_month, notify=said.budget.notify)
         Budget("budget", limit, pulumi.ResourceOptions(providers=[provider]))
+    if said.name is None:
+        first = pulumi.Stash("named-after", input=stack).output
+        first.apply(partial(_refuse_rename, stack))
     return _new(settings, said, _Made(said.name or f"dynamo-{stack}", caller.arn, fixed), provider)
+
+
+def _refuse_rename(stack: str, first: str) -> None:
+    """VPC and cluster are named after the stack as it was called first."""
+    if stack != first:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:cluster.name: missing, so VPC and cluster are named after the stack as it was called "
+            f"first, {first}; as {stack} it would make all of them anew: `pulumi stack rename {first}` brings it back"
+        )
 
 
 def _existing(

@@ -4,12 +4,14 @@ import json
 import re
 from typing import Any
 
+import pulumi
 import pytest
 
 from ops.compare import resource_changes
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.stack_file import StackFile
 from ops.synth import described
+from stacks import wiring_eks
 from stacks.settings import ConfigError
 from tests.components.test_eks_stacks import PROJECT
 
@@ -78,10 +80,27 @@ def test_aws_never_charges_for_an_old_release_unless_it_may(plain: Evaluation) -
     assert made(synth(cluster(extendedSupport=True)))["upgradePolicy"] == {"supportType": "EXTENDED"}
 
 
+def versions_held(evaluation: Evaluation) -> dict[str, Resource]:
+    """What AWS answered once, but for the name that the stack had then."""
+    found = of_type(evaluation, "pulumi:index:Stash")
+    return {name: each for name, each in found.items() if name != "named-after"}
+
+
+def test_only_a_stack_whose_cluster_bears_its_name_holds_it() -> None:
+    assert "named-after" in of_type(synth(cluster()), "pulumi:index:Stash")
+    assert "named-after" not in of_type(synth(cluster(name="ours")), "pulumi:index:Stash")
+
+
+def test_another_name_of_the_stack_is_refused() -> None:
+    wiring_eks._refuse_rename("s", "s")
+    with pytest.raises(pulumi.RunError, match="called first, first; as s it would make all of them anew"):
+        wiring_eks._refuse_rename("s", "first")
+
+
 def test_nodes_and_addons_have_versions_that_move_by_one_key(plain: Evaluation) -> None:
     groups, addons = (of_type(plain, f"aws:eks/{kind}") for kind in ("nodeGroup:NodeGroup", "addon:Addon"))
     assert {group.inputs["version"] for group in groups.values()} == {"1.35"}
-    held = of_type(plain, "pulumi:index:Stash")
+    held = versions_held(plain)
     assert len(held) == len(groups) + len(addons) == 2 + 6
     for resource, field in [
         *((group, "releaseVersion") for group in groups.values()),
@@ -89,7 +108,7 @@ def test_nodes_and_addons_have_versions_that_move_by_one_key(plain: Evaluation) 
     ]:
         (source,) = resource.property_dependencies[field]
         assert source in {each.urn for each in held.values()}, resource.name
-    moved = of_type(synth(cluster(updated="2026-12-01")), "pulumi:index:Stash")
+    moved = versions_held(synth(cluster(updated="2026-12-01")))
     assert not moved.keys() & held.keys(), "another key asks AWS again"
     assert len(moved) == len(held)
 

@@ -46,6 +46,11 @@ def block(capacity: Mapping[str, Any] = BLOCK, zone: str = "us-east-2a", **said:
     return EKS | {"pool": {"capacity": dict(capacity), "zones": [zone], "active": True, **said}}
 
 
+def local(zone: str) -> dict[str, Any]:
+    """That stack with its GPU nodes in a Local Zone."""
+    return cluster(region="us-east-1") | {"pool": {"zones": [zone]}}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Change:
     """One thing that somebody changes. key: in the config. renamed: the stack's name then.
@@ -117,6 +122,11 @@ CHANGES = (
     Change(what="a further zone of the cluster", key="`cluster.zones`",
            before=cluster(zones=["us-east-2a", "us-east-2b"]),
            after=cluster(zones=["us-east-2a", "us-east-2b", "us-east-2c"]), anew=named("dynamo-dev", "model-cache")),
+    Change(what="a further zone, before others", key="`cluster.zones`",
+           before=cluster(zones=["us-east-2b", "us-east-2c"]),
+           after=cluster(zones=["us-east-2a", "us-east-2b", "us-east-2c"]), anew=named("dynamo-dev", "model-cache")),
+    Change(what="another Local Zone of the GPU nodes", key="`pool.zones`", before=local("us-east-1-dfw-2a"),
+           after=local("us-east-1-atl-2a"), anew=named("dynamo-dev", "gpu-nodes"), nodes=named("GPU")),
     Change(what="another zone of the GPU nodes", key="`pool.zones`", before=eks(pool={"zones": ["us-east-2a"]}),
            after=eks(pool={"zones": ["us-east-2b"]}), anew=named("gpu-nodes"), nodes=named("GPU")),
     Change(what="add-ons and machine images", key="`cluster.updated`", after=cluster(updated="2026-11"),
