@@ -62,6 +62,17 @@ def test_a_stack_with_every_option_previews_as_it_synthesises(engine: Engine) ->
     assert {"Keda", "Autoscaling", "ScaledObject", "SizingRequest", "GpuNodePool"} <= kinds
 
 
+def test_a_stack_with_its_models_in_a_bucket_previews_as_it_synthesises(engine: Engine) -> None:
+    """The bucket's name, which goes into a ConfigMap, is AWS's choice and unknown until then."""
+    config = yaml.safe_load((PROJECT / "Pulumi.disagg-b200.yaml").read_text())["config"]
+    config["dynamo-gpt-oss:cache"] = {"kind": "s3", "retain": True}
+    (engine.folder / "Pulumi.bucket.yaml").write_text(yaml.safe_dump({"config": config}))
+    shown = previewed(engine, "bucket")
+    assert shown == synthesised(engine, "bucket")
+    kinds = {urn.split("::")[2].rpartition(":")[2] for urn in shown}
+    assert {"Bucket", "BucketPolicy", "PodIdentityAssociation", "ModelBucket"} <= kinds
+
+
 def synthesised(engine: Engine, stack: str) -> dict[str, str]:
     """The same as our own evaluation of the program has it."""
     evaluation = evaluate(PROJECT, StackFile.load(engine.folder, stack))
