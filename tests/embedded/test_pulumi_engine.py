@@ -32,7 +32,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         (folder / name).symlink_to(PROJECT / name)
     shutil.copy(PROJECT / "Pulumi.dev.yaml", folder)
     try:
-        cluster.start(print, folder / ".embedded")
+        cluster.start(print, folder / ".embedded", "v1beta1")
         yield folder
     finally:
         cluster.stop(print, folder / ".embedded")

@@ -23,6 +23,13 @@ class Engine:
     folder: Path
     environment: dict[str, str]
 
+    def copy(self, folder: Path) -> "Engine":
+        """The same with another, empty folder, and a backend in it."""
+        link_project(folder)
+        backend = folder / "backend"
+        backend.mkdir()
+        return Engine(folder, self.environment | {"PULUMI_BACKEND_URL": backend.as_uri()})
+
     def stack(self, name: str) -> automation.Stack:
         """A stack whose file is in the folder."""
         options = automation.LocalWorkspaceOptions(env_vars=self.environment)
@@ -37,23 +44,19 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     root = tmp_path_factory.mktemp("pulumi")
     plugins = root / "home" / "plugins"
     plugins.mkdir(parents=True)
-    _kubernetes_plugin(plugins)
+    kubernetes_plugin(plugins)
     _echo_plugin(plugins)
     folder = root / "project"
     folder.mkdir()
+    link_project(folder)
+    (root / "backend").mkdir()
+    return Engine(folder, _environment(root))
+
+
+def link_project(folder: Path) -> None:
+    """The project's code beside stack files of the tests' own."""
     for name in SHARED:
         (folder / name).symlink_to(PROJECT / name)
-    backend = root / "backend"
-    backend.mkdir()
-    environment = {
-        "PULUMI_HOME": str(root / "home"),
-        "PULUMI_BACKEND_URL": backend.as_uri(),
-        "PULUMI_CONFIG_PASSPHRASE": "",
-        "PULUMI_SKIP_UPDATE_CHECK": "true",
-        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-        "PULUMI_DISABLE_REGISTRY_RESOLVE": "true",
-    }
-    return Engine(folder, environment)
 
 
 def _lacking(what: str) -> NoReturn:
@@ -63,7 +66,8 @@ def _lacking(what: str) -> NoReturn:
     pytest.skip(what)
 
 
-def _kubernetes_plugin(plugins: Path) -> None:
+def kubernetes_plugin(plugins: Path) -> None:
+    """Put the plugin that this machine has into another home of Pulumi's."""
     name = f"resource-kubernetes-v{version('pulumi-kubernetes')}"
     home = Path(os.environ.get("PULUMI_HOME", Path.home() / ".pulumi"))
     if not (home / "plugins" / name).is_dir():
@@ -73,11 +77,41 @@ def _kubernetes_plugin(plugins: Path) -> None:
         (plugins / name / path.name).symlink_to(path)
 
 
-def _echo_plugin(plugins: Path) -> None:
-    number = version("pulumi-aws")
-    folder = plugins / f"resource-aws-v{number}"
-    folder.mkdir()
-    program = folder / "pulumi-resource-aws"
-    echo = Path(__file__).with_name("echo_provider.py")
-    program.write_text(f"#!/bin/sh\nexec {shlex.join([sys.executable, str(echo), number])}\n")
+def _echo_plugin(plugins: Path, package: str = "aws") -> None:
+    number = version(f"pulumi-{package}")
+    folder = plugins / f"resource-{package}-v{number}"
+    folder.mkdir(parents=True)
+    program = folder / f"pulumi-resource-{package}"
+    command = [sys.executable, "-m", "tests.engine.echo_provider", number]
+    program.write_text(f"#!/bin/sh\nPYTHONPATH={shlex.quote(str(PROJECT))} exec {shlex.join(command)}\n")
     program.chmod(0o755)
+
+
+@pytest.fixture(scope="session")
+def offline(tmp_path_factory: pytest.TempPathFactory) -> Engine:
+    """An engine that reaches nothing: its plugins only echo. Needs a CLI alone."""
+    if shutil.which("pulumi") is None:
+        _lacking("no Pulumi CLI on PATH")
+    return offline_engine(tmp_path_factory.mktemp("offline"), PROJECT)
+
+
+def offline_engine(root: Path, project: Path) -> Engine:
+    """The same in a folder, for the code of a project."""
+    for package in ("aws", "kubernetes"):
+        _echo_plugin(root / "home" / "plugins", package)
+    (root / "project").mkdir()
+    for name in SHARED:
+        (root / "project" / name).symlink_to((PROJECT if name == ".venv" else project) / name)
+    (root / "backend").mkdir()
+    return Engine(root / "project", _environment(root))
+
+
+def _environment(root: Path) -> dict[str, str]:
+    return {
+        "PULUMI_HOME": str(root / "home"),
+        "PULUMI_BACKEND_URL": (root / "backend").as_uri(),
+        "PULUMI_CONFIG_PASSPHRASE": "",
+        "PULUMI_SKIP_UPDATE_CHECK": "true",
+        "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+        "PULUMI_DISABLE_REGISTRY_RESOLVE": "true",
+    }
