@@ -15,7 +15,7 @@ from ops.changes import MISSING, Action
 from ops.compare import field_changes, resource_changes
 
 PROJECT = Path(__file__).parents[2]
-PROGRAM = ("components", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
+PROGRAM = ("components", "embedded", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
 DEV: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
     "cluster": {"kind": "existing"},
