@@ -88,7 +88,7 @@ def open_stack(
     where = _backend(project, stack, options)
     report(f"Pulumi: {where}")
     try:
-        with _said("open the stack"):
+        with said("open the stack"):
             return automation.select_stack(stack, work_dir=str(project), opts=options)
     except automation.StackNotFoundError:
         raise NoStackError(
@@ -103,20 +103,20 @@ def make_stack(
     """The stack, made if it is not there yet: for `up` alone. Raises LoggedOutError, PulumiError."""
     options = _options(embedded=embedded)
     report(f"Pulumi: {_backend(project, stack, options)}")
-    with _said("open the stack"):
+    with said("open the stack"):
         return automation.create_or_select_stack(stack, work_dir=str(project), opts=options)
 
 
 def summaries(project: Path, *, embedded: bool = False) -> list[automation.StackSummary]:
     """Every stack of the project in the backend. Raises LoggedOutError, PulumiError."""
     workspace = _workspace(project, _options(embedded=embedded))
-    with _said("list the stacks"):
+    with said("list the stacks"):
         return workspace.list_stacks()
 
 
 def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
     """What the stack's state holds, as Pulumi exports it. Raises PulumiError."""
-    with _said("read the stack's state"):
+    with said("read the stack's state"):
         deployment: Mapping[str, Any] = stack.export_stack().deployment or {}
     return list(deployment.get("resources") or ())
 
@@ -127,7 +127,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
     stack: of this project, or another's as `organization/project/name`. Raises as open_stack does.
     """
     opened = open_stack(project, stack, report=report)
-    with _said("read the stack's outputs"):
+    with said("read the stack's outputs"):
         found = opened.outputs().get(name)
     if found is None:
         return None
@@ -136,7 +136,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
 
 def outputs(stack: automation.Stack) -> dict[str, Any]:
     """The deployed stack's outputs, secrets hidden. Raises PulumiError."""
-    with _said("read the stack's outputs"):
+    with said("read the stack's outputs"):
         found = stack.outputs()
     return {name: "[secret]" if found[name].secret else found[name].value for name in sorted(found)}
 
@@ -147,7 +147,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
     Secrets stay hidden. Raises LoggedOutError, PulumiError.
     """
     workspace = _workspace(project, _options(embedded=False))
-    with _said(f"read the config of {stack}"):
+    with said(f"read the config of {stack}"):
         # Automation's own get_all_config would ask for every secret in clear.
         found = workspace.pulumi_command.run(
             ["config", "--json", "--stack", stack], str(project), workspace.env_vars
@@ -157,7 +157,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
 
 def up(stack: automation.Stack, report: Report) -> str:
     """Deploy; returns in words how many resources changed in which way. Raises PulumiError, LockedError."""
-    result = _unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
+    result = unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
     counts = {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
     same = counts.pop("same", 0)
     counts.pop("read", None)
@@ -167,15 +167,15 @@ def up(stack: automation.Stack, report: Report) -> str:
 
 def down(stack: automation.Stack, report: Report) -> None:
     """Destroy every resource and forget the stack; its config file stays. Raises PulumiError, LockedError."""
-    _unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
-    with _said("forget the stack"):
+    unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
+    with said("forget the stack"):
         stack.workspace.remove_stack(stack.name, preserve_config=True)
 
 
-def _unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
+def unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
     """The work's result; a lock that a dead process of this machine left is taken away first. Raises LockedError."""
     try:
-        with _said(what):
+        with said(what):
             return work()
     except automation.ConcurrentUpdateError as held:
         holders = _holders(held)
@@ -184,7 +184,7 @@ def _unlocked(stack: automation.Stack, what: str, report: Report, work: Callable
     report(f"taking away the lock of {', '.join(map(str, holders))}: that process is gone")
     stack.cancel()
     try:
-        with _said(what):
+        with said(what):
             return work()
     except automation.ConcurrentUpdateError as held:
         raise _locked(stack, held) from None
@@ -254,7 +254,7 @@ def _default_organization(workspace: automation.LocalWorkspace) -> str:
 
 
 @contextmanager
-def _said(what: str) -> Iterator[None]:
+def said(what: str) -> Iterator[None]:
     """A failed command as an error of ours: its last words, for the whole was shown while it ran."""
     try:
         yield

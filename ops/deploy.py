@@ -17,9 +17,9 @@ from embedded.crds import Version as GraphVersion
 from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from graphs.names import DOWNLOAD_JOB, RETAINED
+from graphs.names import DOWNLOAD_JOB, MANAGED_BY, RETAINED
 from graphs.placement import pool_labels
-from ops import automation, existing_cluster, preflight, stack_config, teardown
+from ops import automation, existing_cluster, pending, preflight, stack_config, teardown
 from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply, label, members
 from ops.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
@@ -108,6 +108,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         doctor.check(stack.file, stack.full_name, report)
         opened = automation.make_stack(PROJECT, stack.full_name, report=report)
         doctor.check_account(stack.settings, automation.resources(opened))
+        pending.mend(opened, report)
         report(f"{stack.name}: {automation.up(opened, report)}")
         return automation.outputs(opened)
     kubectl = _start(stack, report, state)
@@ -118,6 +119,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         cluster.add_nodes([_cpu_node(stack)], state)
     if _through_pulumi(stack, kubectl, state):
         opened = automation.make_stack(PROJECT, stack.name, embedded=True, report=report)
+        pending.mend(opened, report, kubectl=kubectl)
         changes: object = automation.up(opened, report)
     else:
         changes = _apply(evaluation, stack, kubectl, report, state)
@@ -140,6 +142,7 @@ def down(
         resources = automation.resources(opened)
         doctor.check_account(stack.settings, resources)
         let_in.caller(stack.settings, resources, report)
+        pending.mend(opened, report, strict=False)
         automation.down(opened, report)
         leftovers.check(stack.file, stack.settings, own(resources), report)
         return
@@ -150,7 +153,9 @@ def down(
         _start(stack, report, state)
     kubectl = partial(_kubectl, state)
     if _through_pulumi(stack, kubectl, state):
-        automation.down(automation.open_stack(PROJECT, stack.name, embedded=True, report=report), report)
+        opened = automation.open_stack(PROJECT, stack.name, embedded=True, report=report)
+        pending.mend(opened, report, kubectl=kubectl)
+        automation.down(opened, report)
     else:
         objects = _in_teardown_order(evaluate(PROJECT, stack.file), stack, kubectl)
         kept = [obj for obj in objects if RETAINED.items() <= obj["metadata"].get("labels", {}).items()]
@@ -365,12 +370,13 @@ def _something_left(kubectl: Kubectl, state: Path) -> bool:
         known = automation.summaries(PROJECT, embedded=True)
         if any(summary.resource_count for summary in known):
             return True
-    retained = ",".join(f"{key}={value}" for key, value in RETAINED.items())
+    managed = ",".join(f"{key}={value}" for key, value in MANAGED_BY.items())
     looks = (
         ("secrets", "--selector=applyset.kubernetes.io/id"),
         # An `up` that broke off has no ApplySet yet.
         ("namespaces,jobs,persistentvolumeclaims,nodes", f"--selector={STACK_LABEL}"),
-        ("persistentvolumeclaims", f"--selector={retained}"),
+        # What Pulumi made and was killed before it wrote so has no label of the stack.
+        ("namespaces,jobs,persistentvolumeclaims", f"--selector={managed}"),
         ("dynamographdeployments",),
     )
     return any(kubectl("get", *what, "--all-namespaces", "--output=name").strip() for what in looks)

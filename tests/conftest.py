@@ -1,5 +1,6 @@
 """Fixtures that tests of several folders share."""
 
+import random
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -14,8 +15,10 @@ __all__ = ["plane", "progress", "shared_plane"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """`make test ARGS=--all-releases`."""
+    """`make test ARGS=--all-releases`, `pytest tests/engine/test_recovery.py --kills 20`."""
     parser.addoption("--all-releases", action="store_true", help="serve graphs with every Dynamo release")
+    parser.addoption("--kills", type=int, default=2, help="how often deployments are killed at random")
+    parser.addoption("--seed", type=int, help="of the moments of those kills; a new one if not said")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -36,6 +39,15 @@ def progress(pytestconfig: pytest.Config) -> Report:
             print(line, file=sys.stderr, flush=True)
 
     return report
+
+
+@pytest.fixture
+def moments(pytestconfig: pytest.Config, progress: Report) -> list[float]:
+    """When to kill what is deployed: parts of the time that it takes, from 0 to 1."""
+    seed = pytestconfig.getoption("--seed") or random.randrange(10**6)
+    progress(f"moments of kills: --seed {seed}")
+    chosen = random.Random(seed)
+    return [chosen.random() for _ in range(pytestconfig.getoption("--kills"))]
 
 
 @pytest.fixture

@@ -18,7 +18,9 @@ from ops.stack_file import stacks
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
 STACKS = stacks(PROJECT)
-PULUMI = {"login", "up", "stack init", "config set", "stack output"}
+PULUMI = {
+    "config set", "import", "login", "preview", "refresh", "stack export", "stack init", "stack output", "up",
+}  # fmt: skip
 """Commands of Pulumi's CLI that the pages use; the CLI itself is not asked."""
 OF_THE_AWS_CLI_ALONE = {("sso", "login")}
 """Commands that no service's model has."""

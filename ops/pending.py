@@ -1,0 +1,215 @@
+"""What an update that was killed had asked for: Pulumi knows that it asked, not whether it was made.
+
+On a cluster one can look. An object that is there as it was asked for, made by Pulumi, goes into the state, where the
+next update waits for it; one that is not there is asked for again. Anything else is told, and stays as it is.
+"""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from pulumi import automation as pulumi_automation
+
+from embedded.processes import Report
+from graphs.names import MANAGED_BY
+from ops import automation
+from ops.apply import Kubectl, address, label
+from ops.errors import OpsError
+from ops.existing_cluster import own_kubectl
+
+_SECRET = "4dabf18193072939515e22adb298388d"
+"""The key by which Pulumi marks a secret, or another value that JSON has not, in a state."""
+_WHOLE = ("--ignore-not-found", "--show-managed-fields", "--output=json")
+"""Who made an object is among what kubectl leaves out by itself."""
+_HARMLESS = ("pulumi:",)
+"""Providers and what is in the state alone: nothing outside of it was made."""
+_ID = {
+    "aws:cloudwatch/logGroup:LogGroup": "{name}",
+    "aws:eks/addon:Addon": "{clusterName}:{addonName}",
+    "aws:eks/cluster:Cluster": "{name}",
+    "aws:eks/nodeGroup:NodeGroup": "{clusterName}:{nodeGroupName}",
+    "aws:iam/role:Role": "{name}",
+}
+"""By type: the id that such a resource has, of its inputs."""
+
+
+class PendingError(OpsError):
+    """Somebody has to look whether something is there; a sentence each."""
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A resource that was asked for, as the state has it."""
+
+    state: Mapping[str, Any]
+
+    @property
+    def urn(self) -> str:
+        return str(self.state["urn"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.state["type"])
+
+    @property
+    def inputs(self) -> Mapping[str, Any]:
+        return dict(self.state.get("inputs") or {})
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether it is an object of the Kubernetes API; of a release Helm knows more than one object."""
+        return self.kind.startswith("kubernetes:") and "helm.sh" not in self.kind
+
+    def adopted(self) -> dict[str, Any]:
+        """As a resource of the state that is there and was not waited for: the next update does that."""
+        metadata = self.inputs["metadata"]
+        name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+        outputs = {**self.inputs, "__initialApiVersion": self.inputs["apiVersion"]}
+        return {**self.state, "id": name, "outputs": outputs, "initErrors": ["the update was broken off"]}
+
+
+def mend(
+    stack: pulumi_automation.Stack, report: Report, *, kubectl: Kubectl | None = None, strict: bool = True
+) -> None:
+    """Bring the state together with what is there, where an earlier update was killed.
+
+    kubectl: of the stack's cluster, where it is not reached as its provider says. strict: raise PendingError for what
+    nobody here can look at, which is only told otherwise. Raises automation.PulumiError, automation.LockedError.
+    """
+    exported = _exported(stack, clear=False)
+    deployment = exported["deployment"]
+    asked = [
+        _Asked(each["resource"])
+        for each in deployment.get("pending_operations") or ()
+        if each["type"] == "creating"
+    ]
+    if not asked:
+        return
+    known = {resource["urn"] for resource in deployment["resources"]}
+    elsewhere = [one for one in asked if not one.on_cluster and not one.kind.startswith(_HARMLESS)]
+    if elsewhere and strict:
+        raise PendingError("\n".join(_sentence(stack.name, one) for one in elsewhere))
+    for one in elsewhere:
+        report(_sentence(stack.name, one))
+    mine = []
+    for one in asked:
+        if not one.on_cluster or one.urn in known:
+            continue
+        with _cluster(stack, one, kubectl) as ask:
+            found = ask("get", *address(_plain(one.inputs)), *_WHOLE)
+        if found and _is_ours(json.loads(found), one.inputs):
+            report(f"take up {label(_plain(one.inputs))}: an update that was killed had made it")
+            mine.append(one)
+    deployment["resources"] += [one.adopted() for one in mine]
+    deployment["pending_operations"] = []
+    _import(stack, exported, report)
+
+
+def _sentence(stack: str, one: _Asked) -> str:
+    known = _ID.get(one.kind)
+    identity = known.format_map(_Named(one.inputs)) if known else "ID"
+    return (
+        f"--stack: an update of {stack} was killed while it made {one.kind} {one.urn.rpartition('::')[2]!r}; look "
+        f"whether it is there (`make leftovers STACK={stack}` helps). If it is, `pulumi refresh --stack {stack} "
+        f"--import-pending-creates '{one.urn}' --import-pending-creates {identity}`; if not, `pulumi refresh --stack "
+        f"{stack} --clear-pending-creates`. Then run the verb again"
+    )
+
+
+class _Named(dict[str, Any]):
+    """Inputs for a format; what is not known yet stands for itself."""
+
+    def __missing__(self, key: str) -> str:
+        return f"<{key}>"
+
+
+def _is_ours(live: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
+    """Whether an object has all that was asked for, and Pulumi made it."""
+    made_by = {entry.get("manager", "") for entry in live["metadata"].get("managedFields", ())}
+    return (
+        any(manager.startswith("pulumi-kubernetes") for manager in made_by)
+        and MANAGED_BY.items() <= live["metadata"].get("labels", {}).items()
+        and _holds(live, {key: value for key, value in _plain(asked).items() if key != "stringData"})
+    )
+
+
+def _holds(live: Any, asked: Any) -> bool:
+    """Whether everything asked for is there; the API server adds defaults of its own."""
+    if isinstance(asked, Mapping):
+        return isinstance(live, Mapping) and all(
+            _holds(live.get(key), value) for key, value in asked.items() if value is not None
+        )
+    if isinstance(asked, list):
+        return (
+            isinstance(live, list)
+            and len(live) == len(asked)
+            and all(_holds(one, other) for one, other in zip(live, asked, strict=True))
+        )
+    return bool(live == asked)
+
+
+def _plain(value: Any) -> Any:
+    """The value with its secrets, where the state shows them; without them where it does not."""
+    if isinstance(value, Mapping):
+        if _SECRET in value:
+            return json.loads(value["plaintext"]) if "plaintext" in value else None
+        return {key: _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def _cluster(stack: pulumi_automation.Stack, one: _Asked, kubectl: Kubectl | None) -> Iterator[Kubectl]:
+    """The cluster that its provider is for."""
+    if kubectl is not None:
+        yield kubectl
+        return
+    urn = str(one.state["provider"]).rpartition("::")[0]
+    said = next(
+        each for each in _exported(stack, clear=True)["deployment"]["resources"] if each["urn"] == urn
+    )
+    inputs = _plain(said.get("inputs") or {})
+    with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
+        options = [f"--context={inputs['context']}"] if inputs.get("context") else []
+        given = str(inputs.get("kubeconfig") or "")
+        if given.lstrip().startswith(("{", "apiVersion")):
+            file.write(given)
+            file.flush()
+            given = file.name
+        found = own_kubectl([*([f"--kubeconfig={given}"] if given else []), *options])
+        if found is None:
+            raise PendingError(
+                f"--stack: an update of {stack.name} was killed; what it made is looked for with kubectl: install it"
+            )
+        yield found
+
+
+def _exported(stack: pulumi_automation.Stack, *, clear: bool) -> dict[str, Any]:
+    """The stack's state. clear: with its secrets, which never leave this process then."""
+    command = ["stack", "export", "--stack", stack.name, *(["--show-secrets"] if clear else [])]
+    found: dict[str, Any] = json.loads(_run(stack, "read the stack's state", command))
+    return found
+
+
+def _import(stack: pulumi_automation.Stack, state: Mapping[str, Any], report: Report) -> None:
+    with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+        json.dump(state, file)
+        file.flush()
+        command = ["stack", "import", "--stack", stack.name, "--file", file.name]
+        automation.unlocked(stack, "mend the stack's state", report, _runner(stack, command))
+
+
+def _run(stack: pulumi_automation.Stack, what: str, command: list[str]) -> str:
+    with automation.said(what):
+        return _runner(stack, command)()
+
+
+def _runner(stack: pulumi_automation.Stack, command: list[str]) -> Callable[[], str]:
+    workspace = stack.workspace
+
+    def run() -> str:
+        return workspace.pulumi_command.run(list(command), workspace.work_dir, workspace.env_vars).stdout
+
+    return run
