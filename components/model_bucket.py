@@ -49,9 +49,14 @@ class ModelBucket(pulumi.ComponentResource):
         self.register_outputs({"bucket": self.bucket})
 
     def _found(self, name: str) -> pulumi.Output[str]:
-        """Its name, once AWS has said that it is in the cluster's region. Nothing about it is changed."""
-        found = aws.s3.get_bucket_output(bucket=name, opts=pulumi.InvokeOutputOptions(parent=self))
-        return found.apply(lambda known: in_region(name, known.bucket_region, self._args.region))
+        """Its name, once the cluster's region has answered for it. Nothing about it is changed. Raises RunError."""
+        try:
+            aws.s3.get_bucket(bucket=name, opts=pulumi.InvokeOptions(parent=self))
+        except Exception as error:  # The SDK has no narrower one for what a provider answers.
+            raise pulumi.RunError(
+                f"dynamo-gpt-oss:cache.bucket: {why_not(name, str(error), self._args.region)}"
+            ) from None
+        return pulumi.Output.from_input(name)
 
     def _made(self) -> pulumi.Output[str]:
         """Private and encrypted, for its owner alone, over TLS alone. AWS keeps no versions unless it is asked to."""
@@ -121,14 +126,17 @@ class ModelBucket(pulumi.ComponentResource):
             )
 
 
-def in_region(name: str, there: str | None, wanted: str) -> str:
-    """The bucket's name. there: its region, None where nobody was asked. Raises RunError for another region."""
-    if there is not None and there != wanted:
-        raise pulumi.RunError(
-            f"dynamo-gpt-oss:cache.bucket: {name} is in {there}, but the cluster in {wanted}: every node would copy "
-            "the weights between regions, which costs; name a bucket of the cluster's region, or none"
+def why_not(name: str, answer: str, region: str) -> str:
+    """What keeps a bucket from being the models'. answer: of AWS in the cluster's region to the question for it.
+
+    S3 answers for a bucket of another region with a redirect (301), which the provider does not follow.
+    """
+    if "StatusCode: 301" in answer:
+        return (
+            f"{name} is not in {region}, where the cluster is: every node would copy the weights between regions, "
+            "which costs; name a bucket of the cluster's region, or none"
         )
-    return name
+    return f"{name} cannot be used: {answer}; name a bucket that this account may read, or none"
 
 
 def tls_alone(arn: str) -> Mapping[str, Any]:

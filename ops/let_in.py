@@ -28,6 +28,12 @@ _SECONDS, _POLL_SECONDS = 1200.0, 10.0
 """How long AWS may take: an update of a cluster's endpoint takes minutes, and waits for the one before it."""
 
 
+_SERVES = ("ACTIVE", "UPDATING")
+"""What a cluster with an API server can be; one that failed to be made has no endpoint (EKS API, Cluster)."""
+_MOST_RANGES = 40
+"""That a public endpoint can have; the quota cannot be raised (EKS user guide, service quotas)."""
+
+
 class LetInError(OpsError):
     """This machine could not be let in; the message says what to do."""
 
@@ -96,6 +102,8 @@ class _Door:
         cluster = self._look()
         if cluster is None:
             return f"EKS cluster {self.name} is gone; nobody is let in"
+        if cluster["status"] not in _SERVES:
+            return f"EKS cluster {self.name} is {cluster['status']} and has no API server; nobody is let in"
         endpoint, authority = cluster["endpoint"], cluster["certificateAuthority"]["data"]
         if not alone and api_reach.answers(endpoint, authority):
             return f"EKS cluster {self.name} answers from here already"
@@ -128,10 +136,12 @@ class _Door:
             network = cluster["resourcesVpcConfig"]
             # Of a closed endpoint AWS keeps the range of everybody, which is to stay out.
             there = network["publicAccessCidrs"] if network["endpointPublicAccess"] else []
-            wanted = sorted({*self.named, own} if alone or _is_open(there) else {*self.named, *there, own})
+            wanted = {*self.named, *there, own}
+            if alone or _is_open(there) or len(wanted) > _MOST_RANGES:
+                wanted = {*self.named, own}
             if cluster["status"] == "ACTIVE":
-                if sorted(there) == wanted:
-                    return wanted
+                if {*there} == wanted:
+                    return sorted(wanted)
                 self._ask(wanted)
             self.sleep(_POLL_SECONDS)
         raise LetInError(
@@ -139,7 +149,7 @@ class _Door:
         )
 
     def _ask(self, ranges: Collection[str]) -> None:
-        access = {"endpointPublicAccess": True, "publicAccessCidrs": list(ranges)}
+        access = {"endpointPublicAccess": True, "publicAccessCidrs": sorted(ranges)}
         try:
             self.client.update_cluster_config(name=self.name, resourcesVpcConfig=access)
         except self.client.exceptions.ResourceInUseException:
@@ -147,4 +157,4 @@ class _Door:
 
 
 def _is_open(ranges: Iterable[str]) -> bool:
-    return any(ipaddress.IPv4Network(each).prefixlen == 0 for each in ranges)
+    return any(ipaddress.ip_network(each).prefixlen == 0 for each in ranges)

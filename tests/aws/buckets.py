@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 Made = tuple[str, dict[str, Any]]
 
 
+class NotFound(Exception):
+    """What a data source answers where it finds nothing."""
+
+
 def made(account: "Account", _: str, given: dict[str, Any]) -> Made:
     """A bucket; the provider ends a prefix with characters of its own."""
     name = f"{given['bucketPrefix']}{account.number():026d}"
@@ -89,7 +93,12 @@ def not_let_in(_: "Account", name: str, __: dict[str, Any]) -> None:
 
 
 def found(account: "Account", arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The data source getBucket."""
+    """The data source getBucket, which heads the bucket in its own region and follows no redirect."""
     name = arguments["bucket"]
-    place = account.call("s3", "GetBucketLocation", Bucket=name)["LocationConstraint"]
-    return {"id": name, "bucket": name, "bucketRegion": place or "us-east-1"}
+    place = account.call("s3", "GetBucketLocation", Bucket=name)["LocationConstraint"] or "us-east-1"
+    if place != account.region:
+        raise NotFound(
+            f"reading S3 Bucket ({name}): operation error S3: HeadBucket, https response error StatusCode: 301, "
+            "api error MovedPermanently: Moved Permanently"
+        )
+    return {"id": name, "bucket": name, "bucketRegion": place}

@@ -9,6 +9,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pulumi
+from botocore.exceptions import ClientError
 from moto import mock_aws
 from pulumi.runtime import mocks, set_mocks, settings
 from pulumi.runtime.stack import run_pulumi_func
@@ -17,6 +18,7 @@ from ops.evaluate import Recorder, Resource, dependency_order
 from stacks.program import build
 from stacks.settings import parse
 from tests.aws.adapters import ADAPTERS, CALLS, Account, read_cluster
+from tests.aws.buckets import NotFound
 
 Key = tuple[str, str]
 CALLER = "198.51.100.7"
@@ -49,7 +51,10 @@ class MotoMocks(mocks.Mocks):
 
     def call(self, args: mocks.MockCallArgs) -> tuple[dict[str, Any], list[tuple[str, str]]]:
         assert args.token in CALLS, f"no answer to {args.token}"
-        return CALLS[args.token](self.account, args.args), []
+        try:
+            return CALLS[args.token](self.account, args.args), []
+        except (ClientError, NotFound) as refused:
+            return {}, [("", str(refused))]  # as the provider hands on what AWS says
 
 
 class MotoMonitor(Recorder):

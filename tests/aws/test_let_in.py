@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from moto.eks.models import EKSBackend
+from moto.eks.models import EKSBackend, eks_backends
 
-from ops import automation, deploy, let_in, reap
+from ops import automation, deploy, let_in, pending, reap
 from ops.progress import Progress
 from stacks.settings import parse
 from tests.aws.engine import CLUSTER, Stack
@@ -103,6 +103,7 @@ def test_a_stack_goes_from_another_address(stack: Stack, monkeypatch: pytest.Mon
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
     monkeypatch.setattr(automation, "resources", lambda _: stack.resources())
     monkeypatch.setattr(automation, "down", lambda *_: stack.down())
+    monkeypatch.setattr(pending, "mend", lambda *_, **__: None)
 
     class Site:
         def end_graphs(self) -> None:
@@ -115,3 +116,32 @@ def test_a_stack_goes_from_another_address(stack: Stack, monkeypatch: pytest.Mon
         else:
             deploy.down(deploy.find("disagg-b200", embedded=False), Progress())
     assert not stack.state
+
+
+def test_more_than_eks_takes_let_in_the_caller_alone(stack: Stack) -> None:
+    """Every runner adds its own address, and nobody takes one away."""
+    name = stack._one(CLUSTER).id
+    many = [f"192.0.2.{number}/32" for number in range(40)]
+    stack.account.call(
+        "eks", "UpdateClusterConfig", name=name, resourcesVpcConfig={"publicAccessCidrs": many}
+    )
+    open_to_caller(stack)
+    assert ranges(stack) == [f"{ELSEWHERE}/32"]
+
+
+def test_ipv6_ranges_are_ranges(stack: Stack) -> None:
+    name = stack._one(CLUSTER).id
+    both = ["2001:db8::/32", "192.0.2.0/24"]
+    stack.account.call(
+        "eks", "UpdateClusterConfig", name=name, resourcesVpcConfig={"publicAccessCidrs": both}
+    )
+    open_to_caller(stack)
+    assert sorted(ranges(stack)) == sorted([*both, f"{ELSEWHERE}/32"])
+
+
+def test_a_cluster_that_failed_to_be_made_lets_nobody_in(stack: Stack) -> None:
+    name = stack._one(CLUSTER).id
+    made = eks_backends["123456789012"]["us-east-2"].clusters[name]
+    made.status, made.endpoint = "FAILED", ""
+    (line,) = open_to_caller(stack)
+    assert line.endswith("is FAILED and has no API server; nobody is let in")
