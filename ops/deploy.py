@@ -140,6 +140,7 @@ def down(
 
         opened = automation.open_stack(PROJECT, stack.full_name, report=report)
         resources = automation.resources(opened)
+        doctor.check_region(stack.settings, resources)
         doctor.check_account(stack.settings, resources)
         let_in.caller(stack.settings, resources, report)
         pending.mend(opened, report, strict=False)

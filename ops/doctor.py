@@ -75,6 +75,19 @@ def check_account(settings: Settings, resources: Iterable[Mapping[str, Any]]) ->
         )
 
 
+def check_region(settings: Settings, resources: Iterable[Mapping[str, Any]]) -> None:
+    """Raise DoctorError where the stack file names another region than a deployed stack's. resources: of its state.
+
+    Pulumi destroys where the state says; what is left of it would be looked for elsewhere.
+    """
+    said, deployed = settings.cluster, own(resources).region
+    if isinstance(said, AwsCluster) and deployed not in (None, said.region):
+        raise DoctorError(
+            f"cluster.region: {said.region}, but the stack is in {deployed}; set it to {deployed} again "
+            "to take the stack down"
+        )
+
+
 def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
     """Every finding, as it comes. full_name: of the stack, as Pulumi is to be asked for it."""
     settings = settings_of(file)

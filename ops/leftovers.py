@@ -21,6 +21,7 @@ from ops.own import Own, tags_of
 from ops.stack_file import StackFile
 from ops.sweep import sweep
 from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.sections.tags import TagSettings
 from stacks.settings import Settings
 
 _OVER = {"terminated", "shutting-down", "deleted", "deleting", "PendingDeletion"}
@@ -63,26 +64,27 @@ def check(file: StackFile, settings: Settings, mine: Own, report: Report) -> Non
     """
     if not isinstance(settings.cluster, AwsCluster):
         return
+    said = settings.cluster
     try:
-        _sweep(settings, mine, report)
+        if isinstance(said, NewEksCluster):
+            # A name that is said is not the stack's alone: an earlier cluster of it may have left volumes to stay.
+            session = aws_session(said.region, said.aws)
+            sweep(session, mine, _tags(file), report, volumes=said.name is None)
         left = _left(file, settings, mine, report)
     except (BotoCoreError, ClientError) as error:
         report(f"AWS does not say what is left of {file.stack}: {error}")
         return
     if left:
         raise LeftoversError(
-            f"--stack: {file.stack} is destroyed, but {len(left)} things with its tags are left and cost "
-            f"money: {', '.join(left)}; delete them, and look again with `make leftovers STACK={file.stack}`"
+            f"--stack: {file.stack} is destroyed, but {len(left)} things with its tags are left and cost money: "
+            f"{', '.join(left)}; delete what is yours and not to stay, and look again with `make leftovers "
+            f"STACK={file.stack}`"
         )
 
 
-def _sweep(settings: Settings, mine: Own, report: Report) -> None:
-    """Nothing that `cache.retain` keeps is a volume of a cluster that the stack makes, but of kind `class`."""
-    said = settings.cluster
-    if mine.cluster is None or not isinstance(said, NewEksCluster):
-        return
-    if not (settings.cache.retain and settings.cache.kind == "class"):
-        sweep(aws_session(said.region, said.aws), mine.cluster, report)
+def _tags(file: StackFile) -> dict[str, str]:
+    """Those that all things of the stack have."""
+    return TagSettings.fixed(project=file.project, stack=file.stack)
 
 
 def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report) -> list[str]:
@@ -96,7 +98,7 @@ def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report)
     if mine is not None and name is None:
         mine = replace(mine, cluster=said.name)
     session = aws_session(said.region, said.aws)
-    there = find(session, {"project": file.project, "stack": file.stack}, name, mine, report)
+    there = find(session, _tags(file), name, mine, report)
     kept = [arn for arn in there if settings.cache.retain and arn.split(":")[2] in _RETAINED]
     left = [arn for arn in there if arn not in kept]
     for word, arns in (("kept", kept), ("left", left)):
@@ -114,7 +116,7 @@ def find(
 ) -> list[str]:
     """ARNs of what is there. tags: of the stack. cluster: what the name of one that it made begins with, before the
     characters that made it unlike any other. mine: what the stack's state knew; what has its tags and is neither known
-    there nor of its cluster is another stack's of the same name, and told apart. Raises botocore's errors.
+    there nor of its cluster is told apart, unless the cluster's name is not known either. Raises botocore's errors.
     """
     filters = [[{"Key": key, "Values": [value]} for key, value in tags.items()]]
     if cluster is not None:
@@ -125,11 +127,11 @@ def find(
     if cluster is not None:
         listed |= _log_groups(session, named)
     there = sorted(arn for arn in listed if _is_there(session, arn))
-    if mine is None:
+    if mine is None or mine.cluster is None:
         return there
     others = [arn for arn in there if not mine.made(arn) and not mine.launched(listed[arn])]
     for arn in others:
-        report(f"other {arn}: it has the stack's tags, and another stack of that name made it")
+        report(f"other {arn}: not in this state: of an earlier life, or of another's stack of that name")
     return [arn for arn in there if arn not in others]
 
 
@@ -186,6 +188,11 @@ def _instance(ec2: Any, name: str, _: str) -> bool:
     return found["Instances"][0]["State"]["Name"] not in _OVER
 
 
+def _volume(ec2: Any, name: str, _: str) -> bool:
+    (found,) = ec2.describe_volumes(VolumeIds=[name])["Volumes"]
+    return found["State"] not in _OVER
+
+
 def _nat_gateway(ec2: Any, name: str, _: str) -> bool:
     (found,) = ec2.describe_nat_gateways(NatGatewayIds=[name])["NatGateways"]
     return found["State"] not in _OVER
@@ -231,6 +238,7 @@ _CLIENTS = {"elasticfilesystem": "efs", "elasticloadbalancing": "elbv2"}
 """boto3's names of services that ARNs call otherwise."""
 _LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
     ("ec2", "instance"): _instance,
+    ("ec2", "volume"): _volume,
     ("ec2", "natgateway"): _nat_gateway,
     ("ec2", ""): _tagged,
     ("kms", ""): _key,

@@ -1,18 +1,30 @@
 """What is a stack's own on AWS, as only its state knows: another person may have a stack of the same name and tags."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+_STACK = "pulumi:pulumi:Stack"
 _CLUSTER = "aws:eks/cluster:Cluster"
+_LOG_GROUP = "aws:cloudwatch/logGroup:LogGroup"
+_NAMESPACE = "kubernetes:core/v1:Namespace"
+_RELEASE = "kubernetes:helm.sh/v3:Release"
+_REGIONAL = {"ec2", "eks", "logs"}
+"""Services whose things stand where the cluster does; images may be built in another region."""
 
 
 @dataclass(frozen=True)
 class Own:
-    """ids: ids and ARNs of what it made. cluster: name of the EKS cluster that it made, None if it made none."""
+    """ids: ids and ARNs of what it made. cluster: name of the EKS cluster that it made, None if none is known.
+
+    region: where its things stand, None if there are none. namespaces: those that it makes on its cluster and that end
+    with the stack.
+    """
 
     ids: frozenset[str] = frozenset()
     cluster: str | None = None
+    region: str | None = None
+    namespaces: frozenset[str] = frozenset()
 
     def made(self, arn: str) -> bool:
         """Whether the thing is in the state."""
@@ -26,16 +38,48 @@ class Own:
 
 
 def own(resources: Iterable[Mapping[str, Any]]) -> Own:
-    """The own things of a stack. resources: of its state, as Pulumi exports them."""
-    ids, cluster = set[str](), None
-    for each in resources:
-        if not str(each["type"]).startswith("aws:"):
-            continue
-        outputs = each.get("outputs") or {}
-        ids |= {str(known) for known in (each.get("id"), outputs.get("arn")) if known}
-        if each["type"] == _CLUSTER and not each.get("external"):
-            cluster = str(outputs["name"])
-    return Own(frozenset(ids), cluster)
+    """The own things of a stack. resources: of its state, as Pulumi exports them.
+
+    A destroy that was broken off took cluster and namespaces out of the state; the stack's outputs go last.
+    """
+    there = [each for each in resources if not each.get("external")]
+    of_aws = [each for each in there if str(each["type"]).startswith("aws:")]
+    arns = {str(_outputs(each).get("arn") or "") for each in of_aws}
+    said = next((_outputs(each) for each in there if each["type"] == _STACK), {})
+    retained = {name for each in there if each.get("retainOnDelete") for name in _namespaces(each)}
+    regions = {arn.split(":")[3] for arn in arns if arn and arn.split(":")[2] in _REGIONAL}
+    return Own(
+        ids=frozenset(({str(each.get("id") or "") for each in of_aws} | arns) - {""}),
+        cluster=next(_cluster_names(of_aws), None) or said.get("cluster"),
+        region=min(regions, default=None),
+        namespaces=frozenset(
+            {name for each in there for name in _namespaces(each)} | set(said.get("namespaces") or ())
+        )
+        - retained,
+    )
+
+
+def _outputs(resource: Mapping[str, Any]) -> Mapping[str, Any]:
+    return resource.get("outputs") or {}
+
+
+def _cluster_names(of_aws: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """As the cluster says it, and as its log group does, which goes later."""
+    for each in of_aws:
+        name = str(_outputs(each).get("name"))
+        if each["type"] == _CLUSTER:
+            yield name
+        elif each["type"] == _LOG_GROUP and name.startswith("/aws/eks/"):
+            yield name.split("/")[3]
+
+
+def _namespaces(resource: Mapping[str, Any]) -> Iterator[str]:
+    """Those that a resource makes."""
+    inputs = resource.get("inputs") or {}
+    if resource["type"] == _NAMESPACE:
+        yield inputs["metadata"]["name"]
+    elif resource["type"] == _RELEASE and inputs.get("createNamespace"):
+        yield inputs["namespace"]
 
 
 def tags_of(listed: Iterable[Mapping[str, str]]) -> dict[str, str]:

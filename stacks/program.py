@@ -11,6 +11,7 @@ from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.ingress import Ingress
+from components.made_namespaces import made_namespaces
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
@@ -40,6 +41,7 @@ def build(settings: Settings) -> dict[str, Any]:
     """
     plans = settings.plans()
     plan = plans[0]
+    namespaces = made_namespaces()
     eks = _eks(settings)
     cluster: Cluster = _cluster(settings) if eks is None else eks.cluster
     monitoring = services.monitoring(settings, cluster)
@@ -84,6 +86,8 @@ def build(settings: Settings) -> dict[str, Any]:
         **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
         **({"bucket": storage.bucket.name} if storage.bucket else {}),
         **_eks_outputs(settings, eks, pools),
+        # A destroy that was broken off knows from here what was its own.
+        **({"namespaces": sorted(set(namespaces))} if eks else {}),
     }
 
 

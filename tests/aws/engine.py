@@ -6,6 +6,7 @@ may delete, takes the worst: whatever nothing depends on goes at once, the netwo
 """
 
 import gc
+import json
 import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -100,10 +101,18 @@ class Stack(MotoMocks):
 
     def resources(self) -> list[dict[str, Any]]:
         """The state as Pulumi exports it, as far as it is asked for."""
-        return [
-            {"type": token, "id": held.id, "inputs": held.inputs, "outputs": held.outputs}
+        made = [
+            {
+                "type": token,
+                "id": held.id,
+                "inputs": held.inputs,
+                "outputs": held.outputs,
+                "retainOnDelete": held.retain,
+            }
             for (token, _), held in self.state.items()
         ]
+        # It goes with the last of them.
+        return [*made, {"type": "pulumi:pulumi:Stack", "outputs": self.outputs}] if made else []
 
     @contextmanager
     def at_the_keyboard(self, answers: Callable[..., bool] | None = None) -> Iterator[None]:
@@ -164,8 +173,10 @@ class Stack(MotoMocks):
         self.state[key] = held
         if token == "aws:eks/nodeGroup:NodeGroup":
             self.world.nodes[held.id] = given
-        if token == "kubernetes:helm.sh/v3:Release":
-            refusals.volume_of_a_claim(self.world, self._one(CLUSTER).id)
+        if token == "kubernetes:helm.sh/v3:Release" and given["namespace"] != "kube-system":
+            driver = json.loads(self._one(":Addon", "ebs").inputs["configurationValues"])
+            tags = driver["controller"]["extraVolumeTags"]
+            refusals.volume_of_a_claim(self.world, self._one(CLUSTER).id, given["namespace"], tags)
         if token == CLUSTER:
             self.world.clusters[held.id] = outputs
             if given["accessConfig"]["bootstrapClusterCreatorAdminPermissions"]:

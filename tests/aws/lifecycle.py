@@ -19,8 +19,10 @@ import boto3
 import yaml
 
 from ops.evaluate import evaluate
+from ops.own import Own, own
 from ops.stack_file import StackFile, stacks
 from ops.sweep import sweep
+from stacks.sections.tags import TagSettings
 from stacks.settings import parse
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
@@ -125,9 +127,19 @@ def bring_up(stack: Stack, config: Mapping[str, Any]) -> None:
 
 def take_down(stack: Stack) -> None:
     """Run `down`, and again after each refusal of what is refused once; then what `ops down` does behind it."""
-    cluster = stack.outputs["cluster"]
-    _repeat(stack.down, stack)
-    sweep(boto3.Session(region_name=stack.account.region), cluster, lambda _: None)
+
+    def attempt() -> None:
+        mine = own(stack.resources())
+        stack.down()
+        sweep_up(stack, mine)
+
+    _repeat(attempt, stack)
+
+
+def sweep_up(stack: Stack, mine: Own) -> None:
+    """What `ops down` deletes behind a stack that is destroyed. mine: by its state before."""
+    tags = TagSettings.fixed(project="dynamo-gpt-oss", stack=stack.name)
+    sweep(boto3.Session(region_name=stack.account.region), mine, tags, lambda _: None)
 
 
 def _repeat(attempt: Callable[[], None], stack: Stack) -> None:

@@ -261,13 +261,18 @@ def log_group_made_again(world: World, state: Given) -> None:
         world.account.call("logs", "CreateLogGroup", logGroupName=name)
 
 
-def volume_of_a_claim(world: World, cluster: str) -> None:
-    """What the EBS driver makes for a chart's claim; it deletes it a moment after the claim is gone, or never.
+def volume_of_a_claim(world: World, cluster: str, namespace: str, more: Given) -> None:
+    """What the EBS driver makes for a claim, of a chart for example; it deletes it a moment after the claim is gone, or
+    never. more: tags that the driver is told to add.
 
     Nobody waits for that moment, and the driver goes next (aws-solutions-library-samples/
     global-capacity-orchestrator-on-aws#268, with the tag that such volumes have).
     """
-    tags = [{"Key": f"kubernetes.io/cluster/{cluster}", "Value": "owned"}]
+    its_own = {
+        f"kubernetes.io/cluster/{cluster}": "owned",
+        "kubernetes.io/created-for/pvc/namespace": namespace,
+    }
+    tags = [{"Key": key, "Value": value} for key, value in {**its_own, **more}.items()]
     said = [{"ResourceType": "volume", "Tags": tags}]
     world.account.call(
         "ec2", "CreateVolume", AvailabilityZone=world.zones[0], Size=10, TagSpecifications=said

@@ -37,6 +37,15 @@ def volume(session: Any, tags: list[dict[str, str]]) -> str:
     return str(made["VolumeId"])
 
 
+def of_a_claim(cluster: str, namespace: str) -> list[dict[str, str]]:
+    """Tags that a cluster's EBS driver gives a volume."""
+    said = {
+        f"kubernetes.io/cluster/{cluster}": "owned",
+        "kubernetes.io/created-for/pvc/namespace": namespace,
+    }
+    return [*LIST, *({"Key": key, "Value": value} for key, value in said.items())]
+
+
 def names(session: Any) -> list[str]:
     return [arn.rpartition("/")[2] for arn in find(session, TAGS, CLUSTER)]
 
@@ -177,10 +186,10 @@ def test_what_is_made_again_behind_the_cluster_s_back_is_swept_up(
 ) -> None:
     monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
     name = f"{CLUSTER}-1a2b3c4"
-    made = volume(session, [*LIST, {"Key": f"kubernetes.io/cluster/{name}", "Value": "owned"}])
+    made = volume(session, of_a_claim(name, "platform"))
     session.client("logs").create_log_group(logGroupName=f"/aws/eks/{name}/cluster")
     said: list[str] = []
-    check(*settings(), Own(cluster=name), said.append)
+    check(*settings(), Own(cluster=name, namespaces=frozenset({"platform"})), said.append)
     assert said == [
         f"deleted  log group /aws/eks/{name}/cluster, to which EKS had written once more",
         f"deleted  volume {made}, whose claim went with the cluster {name}",
@@ -213,6 +222,7 @@ def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(leftovers, "find", look)
     monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
     monkeypatch.setattr("ops.doctor.check_account", lambda *_: None)
+    monkeypatch.setattr("ops.pending.mend", lambda *_, **__: None)
     for name in ("open_stack", "resources"):
         monkeypatch.setattr(f"ops.automation.{name}", lambda *_, **__: [])
     monkeypatch.setattr("ops.automation.down", lambda *_: steps.append("destroy"))

@@ -30,6 +30,7 @@ import pytest
 from components.network import Network
 from components.zones import zones_of_account
 from graphs import bucket, storage
+from ops.own import own
 from stacks import wiring_eks_services
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings
@@ -37,7 +38,17 @@ from stacks.wiring_services import Storage
 from tests.aws import refusals
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
-from tests.aws.lifecycle import account_of, bring_up, config_of, eks_stacks, left, live, take_down, with_knobs
+from tests.aws.lifecycle import (
+    account_of,
+    bring_up,
+    config_of,
+    eks_stacks,
+    left,
+    live,
+    sweep_up,
+    take_down,
+    with_knobs,
+)
 from tests.aws.refusals import Refusal, World, world
 
 pytestmark = pytest.mark.xdist_group("lifecycle")
@@ -124,10 +135,10 @@ def test_a_private_api_server_is_out_of_reach(account: World) -> None:
 def test_a_class_that_reuses_access_points_lets_one_stack_live(
     account: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    own = wiring_eks_services.storage
+    real = wiring_eks_services.storage
 
     def by_class(settings: Settings, eks: Any) -> Storage:
-        made = own(settings, eks)
+        made = real(settings, eks)
         said = storage.efs_storage_class("")
         parameters = {**said["parameters"], "fileSystemId": made.file_system_id, "reuseAccessPoint": "true"}
         there = kubernetes.storage.v1.StorageClass(
@@ -167,10 +178,10 @@ def test_a_local_zone_has_no_mount_target(monkeypatch: pytest.MonkeyPatch) -> No
 def test_the_file_systems_policy_lets_nobody_else_in(
     account: World, monkeypatch: pytest.MonkeyPatch, option: str
 ) -> None:
-    own = storage.efs_volume
+    real = storage.efs_volume
 
     def without(*args: Any, **more: Any) -> dict[str, Any]:
-        made = own(*args, **more)
+        made = real(*args, **more)
         made["spec"]["mountOptions"].remove(option)
         return made
 
@@ -200,12 +211,12 @@ def test_a_cluster_of_a_fixed_name_has_one_life(account: World) -> None:
 def test_what_aws_and_drivers_leave_is_gone_after_ops_down_alone(account: World) -> None:
     empty, stack = snapshot(account.account), Stack(account, "disagg-b200")
     stack.up(config_of("disagg-b200"))
-    cluster = stack.outputs["cluster"]
+    cluster, mine = stack.outputs["cluster"], own(stack.resources())
     stack.down()
     remains = left(account, empty)
     assert remains.pop("log group") == [f"/aws/eks/{cluster}/cluster"]
     assert set(remains) == {"volume"}
-    take_down(stack)
+    sweep_up(stack, mine)
     assert left(account, empty) == {}
 
 
