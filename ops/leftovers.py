@@ -4,7 +4,7 @@ IAM roles are not looked at: the tagging service does not list them, and they co
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -19,13 +19,12 @@ from ops.embedded_stack import settings_of
 from ops.errors import OpsError
 from ops.own import Own, tags_of
 from ops.stack_file import StackFile
+from ops.still_there import is_there
 from ops.sweep import sweep
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings
 
-_OVER = {"terminated", "shutting-down", "deleted", "deleting", "PendingDeletion"}
-"""States of what is over or ends by itself, and costs nothing: AWS lists instances for an hour more, keys for days."""
 _RETAINED = ("elasticfilesystem", "s3")
 """Services of what `cache.retain` keeps."""
 _OF_CLUSTER = (
@@ -95,11 +94,17 @@ def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report)
     said = settings.cluster
     assert isinstance(said, AwsCluster), "the callers ask for no other"
     name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
-    if mine is not None and name is None:
-        mine = replace(mine, cluster=said.name)
+    # Of an earlier life, or of yours: in no state.
+    named = {each for each in (settings.cache.bucket, settings.cache.file_system) if each}
+    if mine is not None:
+        mine = replace(mine, ids=mine.ids | named, cluster=said.name if name is None else mine.cluster)
     session = aws_session(said.region, said.aws)
     there = find(session, _tags(file), name, mine, report)
-    kept = [arn for arn in there if settings.cache.retain and arn.split(":")[2] in _RETAINED]
+    kept = [
+        arn
+        for arn in there
+        if re.split("[/:]", arn)[-1] in named or (settings.cache.retain and arn.split(":")[2] in _RETAINED)
+    ]
     left = [arn for arn in there if arn not in kept]
     for word, arns in (("kept", kept), ("left", left)):
         for arn in arns:
@@ -126,7 +131,7 @@ def find(
     listed = {arn: found for each in filters for arn, found in _listed(session, each)}
     if cluster is not None:
         listed |= _log_groups(session, named)
-    there = sorted(arn for arn in listed if _is_there(session, arn))
+    there = sorted(arn for arn in listed if is_there(session, arn))
     if mine is None or mine.cluster is None:
         return there
     others = [arn for arn in there if not mine.made(arn) and not mine.launched(listed[arn])]
@@ -165,88 +170,3 @@ def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[tuple[str, 
     )
     for page in pages:
         yield from ((each["ResourceARN"], tags_of(each["Tags"])) for each in page["ResourceTagMappingList"])
-
-
-def _is_there(session: Any, arn: str) -> bool:
-    """Asks the service itself, where it can be asked; of the others the tagging service is believed."""
-    service, resource = arn.split(":", 5)[2::3]
-    kind, name = re.split("[/:]", resource, maxsplit=1) if re.search("[/:]", resource) else ("", resource)
-    look = _LOOKS.get((service, kind)) or _LOOKS.get((service, ""))
-    if look is None:
-        return True
-    try:
-        return look(session.client(_CLIENTS.get(service, service)), name, arn)
-    except ClientError as error:
-        code = error.response["Error"]["Code"]
-        if "NotFound" in code or "NoSuch" in code:
-            return False
-        raise
-
-
-def _instance(ec2: Any, name: str, _: str) -> bool:
-    (found,) = ec2.describe_instances(InstanceIds=[name])["Reservations"]
-    return found["Instances"][0]["State"]["Name"] not in _OVER
-
-
-def _volume(ec2: Any, name: str, _: str) -> bool:
-    (found,) = ec2.describe_volumes(VolumeIds=[name])["Volumes"]
-    return found["State"] not in _OVER
-
-
-def _nat_gateway(ec2: Any, name: str, _: str) -> bool:
-    (found,) = ec2.describe_nat_gateways(NatGatewayIds=[name])["NatGateways"]
-    return found["State"] not in _OVER
-
-
-def _tagged(ec2: Any, name: str, _: str) -> bool:
-    """EC2 forgets the tags of most things with the thing."""
-    return bool(ec2.describe_tags(Filters=[{"Name": "resource-id", "Values": [name]}])["Tags"])
-
-
-def _key(kms: Any, _: str, arn: str) -> bool:
-    return kms.describe_key(KeyId=arn)["KeyMetadata"]["KeyState"] not in _OVER
-
-
-def _cluster(eks: Any, name: str, _: str) -> bool:
-    """A cluster, or what ends with it: the second part of both ARNs is the cluster's name."""
-    status: str = eks.describe_cluster(name=name.partition("/")[0])["cluster"]["status"]
-    return status != "DELETING"
-
-
-def _file_system(efs: Any, name: str, _: str) -> bool:
-    return bool(efs.describe_file_systems(FileSystemId=name)["FileSystems"])
-
-
-def _access_point(efs: Any, name: str, _: str) -> bool:
-    return bool(efs.describe_access_points(AccessPointId=name)["AccessPoints"])
-
-
-def _bucket(s3: Any, name: str, _: str) -> bool:
-    return bool(s3.get_bucket_location(Bucket=name))
-
-
-def _load_balancer(elb: Any, _: str, arn: str) -> bool:
-    return bool(elb.describe_load_balancers(LoadBalancerArns=[arn])["LoadBalancers"])
-
-
-def _log_group(logs: Any, name: str, _: str) -> bool:
-    found = logs.describe_log_groups(logGroupNamePrefix=name)["logGroups"]
-    return any(each["logGroupName"] == name for each in found)
-
-
-_CLIENTS = {"elasticfilesystem": "efs", "elasticloadbalancing": "elbv2"}
-"""boto3's names of services that ARNs call otherwise."""
-_LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
-    ("ec2", "instance"): _instance,
-    ("ec2", "volume"): _volume,
-    ("ec2", "natgateway"): _nat_gateway,
-    ("ec2", ""): _tagged,
-    ("kms", ""): _key,
-    ("eks", ""): _cluster,
-    ("elasticfilesystem", "file-system"): _file_system,
-    ("elasticfilesystem", "access-point"): _access_point,
-    ("elasticloadbalancing", "loadbalancer"): _load_balancer,
-    ("s3", ""): _bucket,
-    ("logs", "log-group"): _log_group,
-}
-"""By service and kind in the ARN; an empty kind is for all others of the service."""

@@ -13,6 +13,7 @@ from ops import deploy, leftovers
 from ops.leftovers import LeftoversError, check, find
 from ops.own import Own
 from ops.stack_file import StackFile
+from ops.still_there import is_there
 from stacks.settings import Settings, parse
 
 REGION, CLUSTER = "us-east-2", "dynamo-mine"
@@ -119,11 +120,11 @@ def test_the_tagging_service_is_not_believed_of_what_is_gone() -> None:
         system = aws.client("efs").create_file_system(CreationToken="t")["FileSystemId"]
         point = aws.client("efs").create_access_point(ClientToken="t", FileSystemId=system)
         arn = point["AccessPointArn"]
-        assert leftovers._is_there(aws, arn)
+        assert is_there(aws, arn)
         aws.client("efs").delete_access_point(AccessPointId=point["AccessPointId"])
-        assert not leftovers._is_there(aws, arn)
+        assert not is_there(aws, arn)
         gone = f"arn:aws:elasticloadbalancing:{REGION}:123456789012:loadbalancer/net/k8s/0123456789abcdef"
-        assert not leftovers._is_there(aws, gone)
+        assert not is_there(aws, gone)
 
 
 def test_a_bucket_is_left_until_it_is_deleted(session: Any) -> None:
@@ -133,7 +134,7 @@ def test_a_bucket_is_left_until_it_is_deleted(session: Any) -> None:
     assert find(session, TAGS, CLUSTER) == ["arn:aws:s3:::models"]
     s3.delete_bucket(Bucket="models")
     assert find(session, TAGS, CLUSTER) == []
-    assert not leftovers._is_there(session, "arn:aws:s3:::models"), "whatever the tagging service says"
+    assert not is_there(session, "arn:aws:s3:::models"), "whatever the tagging service says"
 
 
 def settings(**cluster: Any) -> tuple[StackFile, Settings]:
@@ -179,6 +180,30 @@ def test_another_s_stack_of_the_same_name_is_not_left_of_this_one(
     there = [each["VolumeId"] for each in session.client("ec2").describe_volumes()["Volumes"]]
     assert set(theirs) <= set(there)
     assert session.client("logs").describe_log_groups()["logGroups"]
+
+
+@pytest.mark.parametrize("kind", ["s3", "efs"])
+def test_what_the_stack_file_names_is_kept(session: Any, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    """It has the stack's tags from an earlier life, and is in no state."""
+    monkeypatch.setattr(leftovers, "aws_session", lambda *_: session)
+    efs, s3 = session.client("efs"), session.client("s3")
+    named = {"s3": "models", "efs": efs.create_file_system(CreationToken="t", Tags=LIST)["FileSystemId"]}
+    s3.create_bucket(Bucket="models", CreateBucketConfiguration={"LocationConstraint": REGION})
+    s3.put_bucket_tagging(Bucket="models", Tagging={"TagSet": LIST})
+    key = {"s3": "bucket", "efs": "fileSystem"}[kind]
+    file, _ = settings()
+    cluster = {"kind": "eks", "region": REGION}
+    said_to_be = parse(
+        {"target": "trtllm-disagg-b200", "cluster": cluster, "cache": {"kind": kind, key: named.pop(kind)}},
+        set(),
+    )
+    said: list[str] = []
+    check(file, said_to_be, Own(cluster=f"{CLUSTER}-1a2b3c4"), said.append)
+    assert sorted(line.split()[0] for line in said) == ["kept", "other"]
+    (other,) = [line for line in said if line.startswith("other")]
+    (not_named,) = named.values()
+    assert not_named in other
+    assert other.endswith("not in this state: of an earlier life, or of another's stack of that name")
 
 
 def test_what_is_made_again_behind_the_cluster_s_back_is_swept_up(
