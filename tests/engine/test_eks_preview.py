@@ -17,6 +17,10 @@ from tests.engine.conftest import PROJECT, Engine
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 
 
+THE_ENGINES = {"pulumi:pulumi:Stack", "pulumi:providers:pulumi"}
+"""The stack itself, and the provider of what is held in its state."""
+
+
 def eks_stacks() -> list[str]:
     def kind(stack: str) -> Any:
         config = yaml.safe_load((PROJECT / f"Pulumi.{stack}.yaml").read_text())["config"]
@@ -39,11 +43,11 @@ EVERY_OPTION: dict[str, Any] = {
 
 
 def previewed(engine: Engine, stack: str) -> dict[str, str]:
-    """URN to operation of everything that `pulumi preview` shows, the stack itself aside."""
+    """URN to operation of everything that `pulumi preview` shows, the engine's own aside."""
     events: list[automation.EngineEvent] = []
     engine.stack(stack).preview(on_event=events.append)
     steps = [event.resource_pre_event.metadata for event in events if event.resource_pre_event]
-    return {step.urn: str(step.op.value) for step in steps if step.type != "pulumi:pulumi:Stack"}
+    return {step.urn: str(step.op.value) for step in steps if step.type not in THE_ENGINES}
 
 
 @pytest.mark.parametrize("stack", eks_stacks())
