@@ -69,7 +69,7 @@ def test_zones_that_the_account_lacks_are_others_and_stay_those() -> None:
         made = deployed("ap-northeast-1", account)
         assert zones(made) == ["ap-northeast-1a", "ap-northeast-1c", "ap-northeast-1d"]
         private = [names for (type_, name), names in made.ignored.items() if type_ == SUBNET]
-        assert private == [["availabilityZone"]] * 6
+        assert private == [["cidrBlock", "availabilityZone"]] * 6
         pool = made.of_type("aws:eks/nodeGroup:NodeGroup")["gpu-nodes"]
         assert len(pool["subnetIds"]) == 1, "one zone, next to nothing crosses zones"
         assert made.ignored["aws:eks/nodeGroup:NodeGroup", "gpu-nodes"] == ["subnetIds"]
