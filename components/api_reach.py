@@ -8,7 +8,8 @@ import ssl
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import pulumi
 
@@ -43,35 +44,25 @@ def knows(kubeconfig: str, endpoint: str, certificate_authority: str) -> bool:
     if answer.returncode:
         raise OSError(answer.stderr.strip())
     token = json.loads(answer.stdout)["status"]["token"]
-    trusted = ssl.create_default_context(cadata=base64.b64decode(certificate_authority).decode())
-    asked = urllib.request.Request(f"{endpoint}/api", headers={"Authorization": f"Bearer {token}"})
-    try:
-        urllib.request.urlopen(asked, timeout=_SECONDS, context=trusted).close()
-    except urllib.error.HTTPError as error:
-        return error.code != _UNAUTHORIZED
-    except OSError:
-        return False
-    return True
+    asked = {"Authorization": f"Bearer {token}"}
+    return _status(f"{endpoint}/api", certificate_authority, asked) not in (None, _UNAUTHORIZED)
 
 
 async def wait_until_known(
     kubeconfig: str, endpoint: str, certificate_authority: str, *, seconds: float
 ) -> None:
     """Return once an API server that answers knows the caller. Raises RunError after some seconds."""
-    clock = asyncio.get_running_loop().time
-    until = clock() + seconds
     try:
-        while not await asyncio.to_thread(knows, kubeconfig, endpoint, certificate_authority):
-            if clock() > until:
-                raise pulumi.RunError(
-                    f"dynamo-gpt-oss:cluster: the API server {endpoint} answers, but does not know the caller; have "
-                    "the role or user of these credentials added to cluster.admins by who administers it already"
-                )
-            await asyncio.sleep(_SECONDS)
+        known = await _within(seconds, partial(knows, kubeconfig, endpoint, certificate_authority))
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise pulumi.RunError(
             f"dynamo-gpt-oss:cluster: no token for the API server {endpoint}: {error}; try `aws eks get-token`"
         ) from None
+    if not known:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:cluster: the API server {endpoint} answers, but does not know the caller; have the role "
+            "or user of these credentials added to cluster.admins by who administers it already"
+        )
 
 
 def answers(endpoint: str, certificate_authority: str) -> bool:
@@ -79,29 +70,43 @@ def answers(endpoint: str, certificate_authority: str) -> bool:
 
     endpoint: its https address. certificate_authority: base64 PEM.
     """
+    return _status(f"{endpoint}/readyz", certificate_authority) is not None
+
+
+def _status(url: str, certificate_authority: str, headers: Mapping[str, str] | None = None) -> int | None:
+    """The HTTP status of an answer, None if there is none."""
     trusted = ssl.create_default_context(cadata=base64.b64decode(certificate_authority).decode())
+    asked = urllib.request.Request(url, headers=dict(headers or {}))
     try:
-        urllib.request.urlopen(f"{endpoint}/readyz", timeout=_SECONDS, context=trusted).close()
-    except urllib.error.HTTPError:
-        return True
+        with urllib.request.urlopen(asked, timeout=_SECONDS, context=trusted) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as error:
+        return error.code
     except OSError:
-        return False
-    return True
+        return None
 
 
 async def wait_for_api(
     endpoint: str, certificate_authority: str, lets_in: Sequence[str], *, seconds: float
 ) -> None:
     """Return once the API server answers. lets_in: the ranges that reach it. Raises RunError after some seconds."""
+    if await _within(seconds, partial(answers, endpoint, certificate_authority)):
+        return
+    here = await asyncio.to_thread(own_address_if_known)
+    raise pulumi.RunError(
+        f"dynamo-gpt-oss:cluster: the API server {endpoint} does not answer from here after "
+        f"{seconds / 60:.0f} minutes. It lets in [{', '.join(lets_in)}]; this machine calls from "
+        f"{here or 'an address that is not known'}. Set publicAccessFrom, or with privateAccessFrom connect "
+        "this machine to the VPC, and run `up` again: it goes on from here"
+    )
+
+
+async def _within(seconds: float, ask: Callable[[], bool]) -> bool:
+    """Whether it came true, asked again and again in a thread until then or until the time is over."""
     clock = asyncio.get_running_loop().time
     until = clock() + seconds
-    while not await asyncio.to_thread(answers, endpoint, certificate_authority):
+    while not await asyncio.to_thread(ask):
         if clock() > until:
-            here = await asyncio.to_thread(own_address_if_known)
-            raise pulumi.RunError(
-                f"dynamo-gpt-oss:cluster: the API server {endpoint} does not answer from here after "
-                f"{seconds / 60:.0f} minutes. It lets in [{', '.join(lets_in)}]; this machine calls from "
-                f"{here or 'an address that is not known'}. Set publicAccessFrom, or with privateAccessFrom connect "
-                "this machine to the VPC, and run `up` again: it goes on from here"
-            )
+            return False
         await asyncio.sleep(_SECONDS)
+    return True

@@ -111,15 +111,15 @@ class Addons:
         version = held(
             f"{name}-version", found.apply(lambda known: known.version), self.versions.until, child
         )
-        needed, identities = list(after), list[aws.eks.AddonPodIdentityAssociationArgs]()
+        needed, identities = [*after], []
         if identity is not None:
             role, attached = iam.role(name, iam.POD_IDENTITY, identity.policies, child, self.partition)
             needed += attached
-            identities.append(
+            identities = [
                 aws.eks.AddonPodIdentityAssociationArgs(
                     service_account=identity.service_account, role_arn=role.arn
                 )
-            )
+            ]
         return aws.eks.Addon(
             name,
             cluster_name=self.cluster.name,
