@@ -2,7 +2,6 @@
 
 import importlib
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from ops import synth as synthesis
 from ops.errors import OpsError
 from ops.evaluate import evaluate
 from ops.guard import Ended
-from ops.progress import Progress
+from ops.progress import Progress, tell
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -168,7 +167,7 @@ def _add_verbs(asked: str | None) -> None:
 
 def main() -> None:
     """Run a verb; what users can mend is one `error:` line a problem and exit code 1. A signal ends it in order."""
-    interruption.install(_tell)
+    interruption.install(tell)
     verb = next(iter(sys.argv[1:]), None)
     here = {command.callback.__name__ for command in app.registered_commands if command.callback}
     if verb not in here:
@@ -176,20 +175,14 @@ def main() -> None:
     try:
         app()
     except Ended as ended:
-        _tell(f"error: {ended}")
+        tell(f"error: {ended}")
         sys.exit(ended.code)
     except Exception as error:
         if not isinstance(error, _mendable()):
             raise
         for line in str(error).splitlines():
-            _tell(f"error: {line}")
+            tell(f"error: {line}")
         sys.exit(1)
-
-
-def _tell(line: str) -> None:
-    """Say it, if anybody listens: the terminal may be closed."""
-    with suppress(OSError):
-        typer.echo(line, err=True)
 
 
 if __name__ == "__main__":

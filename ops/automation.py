@@ -5,19 +5,19 @@ import re
 import shutil
 import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 import psutil
-import typer
 from pulumi import automation
 
 from embedded.paths import STATE
 from embedded.processes import Report
 from ops.errors import OpsError
 from ops.fingerprint import PLAIN
+from ops.progress import tell
 from ops.pulumi_cli import Cli
 from ops.stack_file import short_name
 
@@ -68,12 +68,6 @@ class Holder:
 def available() -> bool:
     """Whether a Pulumi CLI is on PATH."""
     return shutil.which("pulumi") is not None
-
-
-def tell(line: str) -> None:
-    """Say it beside a verb's own output, which may be for a program; nobody need listen."""
-    with suppress(OSError):
-        typer.echo(line, err=True)
 
 
 def open_stack(

@@ -20,6 +20,7 @@ from embedded.processes import Report
 from ops import automation, stack_config
 from ops.embedded_stack import settings_of
 from ops.errors import OpsError
+from ops.progress import tell
 from stacks.sections.cluster import AUTO, NewEksCluster
 from stacks.settings import Settings
 
@@ -51,7 +52,7 @@ def let_in(
         typer.echo(f"{stack}: cluster.publicAccessFrom does not say {AUTO}, so nobody is let in")
         return
     try:
-        opened = automation.open_stack(PROJECT, stack, report=automation.tell)
+        opened = automation.open_stack(PROJECT, stack, report=tell)
     except automation.NoStackError:
         typer.echo(f"{stack} is not deployed; `up` lets in whoever runs it")
         return

@@ -7,6 +7,12 @@ from contextlib import suppress
 import typer
 
 
+def tell(line: str) -> None:
+    """Say it beside a verb's own output, which may be for a program; nobody need listen."""
+    with suppress(OSError):
+        typer.echo(line, err=True)
+
+
 class Progress:
     """Prints each line with the seconds since the verb began, at once.
 
