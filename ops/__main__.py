@@ -9,13 +9,14 @@ import pulumi
 import typer
 import yaml
 
-from ops import bench, interruption, stack_config
-from ops import diff as changes
+from ops import bench
 from ops import synth as synthesis
+from ops.diff import diff as changes
 from ops.errors import OpsError
 from ops.evaluate import evaluate
 from ops.guard import Ended
 from ops.progress import Progress, tell
+from ops.pulumi import interruption, stack_config
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -24,8 +25,8 @@ _MODULES = {
     "verify": "ops.verify",
     "chat": "ops.chat",
     "doctor": "ops.doctor",
-    "leftovers": "ops.leftovers",
-    "let-in": "ops.let_in",
+    "leftovers": "ops.aws.leftovers",
+    "let-in": "ops.aws.let_in",
 }
 """Verbs whose imports the others need not wait for."""
 Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
@@ -57,7 +58,7 @@ def synth(
 @app.command()
 def up(stack: Stack, embedded: Embedded = False) -> None:
     """Deploy the stack and wait until it is ready."""
-    from ops import deploy
+    from ops.deploy import deploy
 
     report = Progress()
     found = deploy.find(stack, embedded=embedded)
@@ -75,7 +76,7 @@ def down(
     timeout: Annotated[float, typer.Option(help="Seconds that one object may take to go.")] = 120.0,
 ) -> None:
     """Take the stack down, in order; the embedded cluster goes with its last stack."""
-    from ops import deploy
+    from ops.deploy import deploy
 
     report = Progress()
     deploy.down(deploy.find(stack, embedded=embedded), report, timeout=timeout)
@@ -85,7 +86,7 @@ def down(
 @app.command()
 def status(stack: Stack, embedded: Embedded = False) -> None:
     """What of the stack is deployed."""
-    from ops import deploy
+    from ops.deploy import deploy
 
     for line in deploy.status(deploy.find(stack, embedded=embedded)):
         typer.echo(line)

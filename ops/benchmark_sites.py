@@ -23,12 +23,13 @@ from graphs import benchmark
 from graphs.benchmark import JobSpec, Point
 from graphs.scripts.verification.checks import verify
 from graphs.verification import expectation
-from ops import automation, deploy, interruption
-from ops.apply import Kubectl, address, label
-from ops.deploy import Stack
+from ops.deploy import deploy
+from ops.deploy.apply import Kubectl, address, label
+from ops.deploy.deploy import Stack
 from ops.endpoint import deployment, reached
 from ops.errors import OpsError
 from ops.kubeconfig import kubectl_options
+from ops.pulumi import automation, interruption
 
 _READY_SECONDS = 120
 _POLL_SECONDS = 3.0

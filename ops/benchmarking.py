@@ -19,9 +19,10 @@ from embedded.processes import Report
 from graphs import benchmark, published_benchmarks
 from graphs.benchmark import AIPERF_VERSION, Point, shape_name, shape_problems
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
-from ops import deploy, measure
+from ops import measure
 from ops.benchmark_sites import site
-from ops.deploy import Stack
+from ops.deploy import deploy
+from ops.deploy.deploy import Stack
 from ops.errors import OpsError
 from stacks.cost import hourly_of_main_graph
 from stacks.sections.benchmark import BenchmarkSettings

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
-from ops import stack_config
+from ops.pulumi import stack_config
 from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import Settings, from_text

@@ -12,16 +12,16 @@ from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import automation, stack_config
+from ops.aws.own import Own, own
 from ops.checks import account, capacity, cluster, machine, quotas, reach
+from ops.checks.existing_cluster import KubectlError, own_kubectl
 from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
-from ops.embedded_stack import is_embedded, settings_of
+from ops.deploy.embedded_stack import is_embedded, settings_of
 from ops.errors import OpsError
 from ops.evaluate import evaluate
-from ops.existing_cluster import KubectlError, own_kubectl
 from ops.kubeconfig import kubectl_options
-from ops.own import Own, own
-from ops.stack_file import StackFile
+from ops.pulumi import automation, stack_config
+from ops.pulumi.stack_file import StackFile
 from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.settings import Settings

@@ -13,10 +13,10 @@ from embedded.paths import PROJECT, STATE
 from graphs.names import HTTP_PORT, frontend_service
 from graphs.scripts.verification.expectation import Expectation
 from graphs.verification import expectation
-from ops import stack_config
-from ops.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.deploy.embedded_stack import is_embedded, on_embedded, settings_of
 from ops.errors import OpsError
 from ops.kubeconfig import kubectl_options
+from ops.pulumi import stack_config
 from stacks.settings import Settings
 
 

@@ -18,7 +18,7 @@ from pulumi.runtime.proto import resource_pb2
 from pulumi.runtime.settings import SETTINGS, set_root_resource
 from pulumi.runtime.stack import run_pulumi_func
 
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 
 UNKNOWN = "[computed]"
 """Stands for a value that only a deployment can know."""

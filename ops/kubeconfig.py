@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from embedded.paths import PROJECT
-from ops import automation
 from ops.errors import OpsError
+from ops.pulumi import automation
 from stacks.sections.cluster import ExistingCluster, StackCluster
 from stacks.settings import Settings
 

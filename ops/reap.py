@@ -11,11 +11,12 @@ from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from graphs.time_to_live import deployed_end, seconds
-from ops import automation, deploy
 from ops.benchmark_sites import site
+from ops.deploy import deploy
 from ops.errors import OpsError
 from ops.lease import Lease, leases
-from ops.stack_file import stacks
+from ops.pulumi import automation
+from ops.pulumi.stack_file import stacks
 
 Down = Callable[[str, bool, Report], None]
 """Takes a stack down: its name, whether it is on the embedded cluster, progress."""
@@ -44,7 +45,7 @@ def _let_in(found: deploy.Stack, report: Report) -> None:
     """Graphs are ended through the API server, before `down` lets the caller in."""
     if found.embedded or not automation.available():
         return
-    from ops import let_in  # noqa: PLC0415  the embedded cluster asks nothing of AWS
+    from ops.aws import let_in  # noqa: PLC0415  the embedded cluster asks nothing of AWS
 
     opened = automation.open_stack(PROJECT, found.full_name, report=report)
     let_in.caller(found.settings, automation.resources(opened), report)

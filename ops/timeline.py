@@ -9,8 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ops import stack_config
 from ops.errors import OpsError
+from ops.pulumi import stack_config
 from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings, from_text
 from targets.capacity import CapacityKind

@@ -56,7 +56,7 @@ def loaded(stack: str) -> set[str]:
     """Top-level packages that evaluating the stack loads, in a process of its own."""
     script = (
         "import sys; from pathlib import Path; from ops.evaluate import evaluate; "
-        "from ops.stack_file import StackFile; project = Path.cwd(); "
+        "from ops.pulumi.stack_file import StackFile; project = Path.cwd(); "
         f"evaluate(project, StackFile.load(project, {stack!r})); "
         "print('\\n'.join(sorted({name.partition('.')[0] for name in sys.modules})))"
     )

@@ -13,7 +13,7 @@ import typer
 from botocore import xform_name
 
 from ops import __main__ as ops
-from ops.stack_file import stacks
+from ops.pulumi.stack_file import stacks
 
 PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]

@@ -15,7 +15,7 @@ import pytest
 
 from graphs.names import DOWNLOAD_JOB
 from ops.evaluate import Evaluation, Resource, evaluate
-from ops.stack_file import StackFile, stacks
+from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import masked
 from stacks.pools import StackPool
 from stacks.sections.cluster import AwsCluster

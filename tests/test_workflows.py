@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 
 FOLDER = Path(__file__).parents[1] / ".github" / "workflows"
 WORKFLOWS = sorted(path.name for path in FOLDER.iterdir())

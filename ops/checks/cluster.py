@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from graphs.placement import GPU_PRODUCT_LABEL
-from ops import existing_cluster, preflight
-from ops.apply import Kubectl
+from ops.checks import existing_cluster
 from ops.checks.finding import Check, Finding, ok, wrong
+from ops.deploy import preflight
+from ops.deploy.apply import Kubectl
 from ops.evaluate import Evaluation
 from stacks.settings import Settings
 from targets.hardware import GPU_PRODUCT

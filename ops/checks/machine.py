@@ -12,8 +12,8 @@ from botocore.exceptions import ClientError
 
 from components.aws_session import session
 from components.kubeconfig import HOW_TO_GET_AWS_CLI
-from ops import automation
 from ops.checks.finding import Finding, ok, unknown, wrong
+from ops.pulumi import automation
 from stacks.cost import hourly
 from stacks.sections.cluster import AwsCluster
 from stacks.settings import Settings

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from ops.aws.own import Own, tags_of
 from ops.checks.finding import Finding, ok, unknown, wrong
-from ops.own import Own, tags_of
 from stacks.cost import cpu_instance
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import PROJECT, Settings

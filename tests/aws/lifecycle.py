@@ -18,10 +18,10 @@ from typing import Any
 import boto3
 import yaml
 
+from ops.aws.own import Own, own
+from ops.aws.sweep import sweep
 from ops.evaluate import evaluate
-from ops.own import Own, own
-from ops.stack_file import StackFile, stacks
-from ops.sweep import sweep
+from ops.pulumi.stack_file import StackFile, stacks
 from stacks.sections.tags import TagSettings
 from stacks.settings import parse
 from tests.aws.adapters import snapshot

@@ -13,13 +13,14 @@ import typer
 from typer.testing import CliRunner
 
 from components import api_reach
-from ops import automation, doctor, stack_config
+from ops import doctor
 from ops.checks import reach
 from ops.checks.finding import Verdict
 from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
-from ops.embedded_stack import settings_of
-from ops.stack_file import StackFile
+from ops.deploy.embedded_stack import settings_of
+from ops.pulumi import automation, stack_config
+from ops.pulumi.stack_file import StackFile
 from stacks.sections.cluster import ExistingEksCluster
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.simulated import Accounts, Answer, Simulated, reservation

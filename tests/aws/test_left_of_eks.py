@@ -7,7 +7,7 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from ops.still_there import is_there as asked_for
+from ops.aws.still_there import is_there as asked_for
 
 ARN = "arn:aws:eks:us-east-2:123456789012:"
 ROLE = "arn:aws:iam::123456789012:role/people/gpu"

@@ -9,11 +9,12 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from ops import deploy, leftovers
-from ops.leftovers import LeftoversError, check, find
-from ops.own import Own
-from ops.stack_file import StackFile
-from ops.still_there import is_there
+from ops.aws import leftovers
+from ops.aws.leftovers import LeftoversError, check, find
+from ops.aws.own import Own
+from ops.aws.still_there import is_there
+from ops.deploy import deploy
+from ops.pulumi.stack_file import StackFile
 from stacks.settings import Settings, parse
 
 REGION, CLUSTER = "us-east-2", "dynamo-mine"
@@ -247,10 +248,10 @@ def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(leftovers, "find", look)
     monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
     monkeypatch.setattr("ops.doctor.check_account", lambda *_: None)
-    monkeypatch.setattr("ops.pending.mend", lambda *_, **__: None)
+    monkeypatch.setattr("ops.pulumi.pending.mend", lambda *_, **__: None)
     for name in ("open_stack", "resources"):
-        monkeypatch.setattr(f"ops.automation.{name}", lambda *_, **__: [])
-    monkeypatch.setattr("ops.automation.down", lambda *_: steps.append("destroy"))
+        monkeypatch.setattr(f"ops.pulumi.automation.{name}", lambda *_, **__: [])
+    monkeypatch.setattr("ops.pulumi.automation.down", lambda *_: steps.append("destroy"))
     with pytest.raises(LeftoversError, match="volume/vol-1") if left else nullcontext():
         deploy.down(stack, lambda _: None)
     assert steps == ["destroy", "look"]

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 from moto.eks.models import EKSBackend, eks_backends
 
-from ops import automation, deploy, let_in, pending, reap
+from ops import reap
+from ops.aws import let_in
+from ops.deploy import deploy
 from ops.progress import Progress
+from ops.pulumi import automation, pending
 from stacks.settings import parse
 from tests.aws.engine import CLUSTER, Stack
 from tests.aws.lifecycle import account_of, config_of, with_knobs

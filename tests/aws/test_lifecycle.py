@@ -30,7 +30,7 @@ import pytest
 from components.network import Network
 from components.zones import zones_of_account
 from graphs import bucket, storage
-from ops.own import own
+from ops.aws.own import own
 from stacks import wiring_eks_services
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings

@@ -6,7 +6,7 @@ import pulumi
 import pytest
 
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from targets.capacity import placed_zones
 from tests.aws.adapters import Account
 from tests.aws.deployment import Deployment, deploy, moto_account

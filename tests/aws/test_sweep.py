@@ -8,10 +8,11 @@ import pytest
 from botocore.exceptions import ClientError
 from moto import mock_aws
 
-from ops import deploy, leftovers
+from ops.aws import leftovers
+from ops.aws.leftovers import LeftoversError, check
+from ops.aws.own import Own, own
+from ops.deploy import deploy
 from ops.doctor import DoctorError
-from ops.leftovers import LeftoversError, check
-from ops.own import Own, own
 from tests.aws.adapters import snapshot
 from tests.aws.engine import CLUSTER as CLUSTER_TYPE
 from tests.aws.engine import Key, Stack
@@ -78,8 +79,8 @@ def test_another_region_than_the_state_s_is_refused_first(monkeypatch: pytest.Mo
         {"type": CLUSTER_TYPE, "id": NAME, "outputs": {"arn": arn, "name": NAME}},
     ]
     monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
-    monkeypatch.setattr("ops.automation.open_stack", lambda *_, **__: None)
-    monkeypatch.setattr("ops.automation.resources", lambda _: state)
+    monkeypatch.setattr("ops.pulumi.automation.open_stack", lambda *_, **__: None)
+    monkeypatch.setattr("ops.pulumi.automation.resources", lambda _: state)
     with pytest.raises(
         DoctorError, match=r"cluster\.region: eu-west-3, but the stack is in us-east-2; set it to us-east-2"
     ):

@@ -9,7 +9,8 @@ import pulumi
 import pytest
 
 from graphs import time_to_live
-from ops import automation, reap
+from ops import reap
+from ops.pulumi import automation
 from tests.aws.engine import CONFIG_MAP, Stack
 from tests.aws.lifecycle import account_of, config_of, with_knobs
 

@@ -7,7 +7,7 @@ import pytest
 
 from embedded.paths import PROJECT
 from ops.evaluate import Evaluation, Resource, evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from stacks.settings import ConfigError, parse
 
 ON_CLUSTER = {"cluster": {"kind": "existing"}, "platform": {"install": False}}

@@ -7,7 +7,7 @@ import pytest
 
 from components.network import subnet_ranges, zones_with
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from ops.synth import masked
 
 PROJECT = Path(__file__).parents[2]

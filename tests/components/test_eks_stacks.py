@@ -14,7 +14,7 @@ from moto.iam.aws_managed_policies import aws_managed_policies_data
 
 from graphs.names import POOL_LABEL
 from ops.evaluate import Evaluation, Resource, evaluate
-from ops.stack_file import StackFile, stacks
+from ops.pulumi.stack_file import StackFile, stacks
 
 PROJECT = Path(__file__).parents[2]
 MANAGED = {
@@ -403,7 +403,7 @@ def test_a_pool_that_has_not_begun_keeps_its_own_graph_back_and_no_other() -> No
 def test_only_stacks_on_aws_load_its_sdk(stack: str, loaded: bool) -> None:
     code = (
         "import sys; from pathlib import Path; from ops.evaluate import evaluate; "
-        "from ops.stack_file import StackFile; "
+        "from ops.pulumi.stack_file import StackFile; "
         f"evaluate(Path.cwd(), StackFile.load(Path.cwd(), {stack!r})); print('pulumi_aws' in sys.modules)"
     )
     run = subprocess.run(

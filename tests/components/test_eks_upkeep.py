@@ -7,9 +7,9 @@ from typing import Any
 import pulumi
 import pytest
 
-from ops.compare import resource_changes
+from ops.diff.compare import resource_changes
 from ops.evaluate import Evaluation, Resource, evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from ops.synth import described
 from stacks import wiring_eks
 from stacks.settings import ConfigError

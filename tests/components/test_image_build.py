@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from components.image_build import BuiltImageArgs, docker_build, image_tag, run_build
 from ops.evaluate import Evaluation, evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from targets.hardware import Arch
 from targets.knobs import ImageBuild
 

@@ -6,7 +6,8 @@ python -m tests.embedded.bench_session STATE OUT LEASES
 import sys
 from pathlib import Path
 
-from ops import automation, benchmarking, lease
+from ops import benchmarking, lease
+from ops.pulumi import automation
 
 SHAPE = {"isl": 64, "osl": 16, "concurrency": 4, "requests": 24}
 

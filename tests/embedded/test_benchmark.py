@@ -15,7 +15,9 @@ from bench.results import load as load_results
 from embedded import cluster
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import automation, deploy, lease, reap
+from ops import lease, reap
+from ops.deploy import deploy
+from ops.pulumi import automation
 from tests.embedded import bench_session
 
 pytestmark = pytest.mark.xdist_group("bench")

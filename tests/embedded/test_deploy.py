@@ -11,10 +11,10 @@ import pytest
 
 from embedded import cluster
 from embedded.paths import PROJECT
-from ops import deploy
-from ops.embedded_stack import on_embedded, settings_of
+from ops.deploy import deploy
+from ops.deploy.embedded_stack import on_embedded, settings_of
 from ops.errors import OpsError
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 
 pytestmark = pytest.mark.xdist_group("deploy")
 PREFIX = "dynamo-gpt-oss"
@@ -31,7 +31,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def no_pulumi() -> Iterator[None]:
     """These tests are of the way without a CLI, whatever this machine has."""
     patch = pytest.MonkeyPatch()
-    patch.setattr("ops.automation.available", lambda: False)
+    patch.setattr("ops.pulumi.automation.available", lambda: False)
     yield
     patch.undo()
 

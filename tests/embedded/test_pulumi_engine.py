@@ -15,7 +15,7 @@ from embedded import cluster
 from embedded.paths import PROJECT
 from ops import synth
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 
 pytestmark = [
     pytest.mark.engine,

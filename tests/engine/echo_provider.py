@@ -14,7 +14,7 @@ from google.protobuf import json_format, struct_pb2
 from google.protobuf.empty_pb2 import Empty
 from pulumi.runtime.proto import plugin_pb2, provider_pb2, provider_pb2_grpc
 
-from ops.replacements import forcing
+from ops.diff.replacements import forcing
 
 VERSION = "latestVersion"
 _GRAPH_CRD = {"spec": {"versions": [{"name": name, "served": True} for name in ("v1alpha1", "v1beta1")]}}

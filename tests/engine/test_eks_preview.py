@@ -11,7 +11,7 @@ import yaml
 from pulumi import automation
 
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile, stacks
+from ops.pulumi.stack_file import StackFile, stacks
 from tests.engine.conftest import PROJECT, Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]

@@ -21,8 +21,8 @@ from embedded import cluster, processes
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from graphs.names import MANAGED_BY
-from ops import automation as stacks
-from ops import pending
+from ops.pulumi import automation as stacks
+from ops.pulumi import pending
 from tests.engine.conftest import Engine
 from tests.waiting import eventually
 

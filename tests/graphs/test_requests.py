@@ -10,7 +10,7 @@ import yaml
 
 from graphs.deployment import graph_deployment, worker_command
 from graphs.requests import of_worker
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from stacks.cost import cpu_instance
 from stacks.sections.cluster import NewEksCluster
 from stacks.settings import from_text

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from ops.cost import cost
-from ops.stack_file import StackFileError
+from ops.pulumi.stack_file import StackFileError
 
 PROJECT = Path(__file__).parents[2]
 H100 = {"target": "vllm-disagg-h100", "cluster": {"kind": "eks", "region": "us-east-1"}}

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile, stacks
+from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import Format, render, write_tree
 from targets.catalogue import TARGETS, Target
 from tests.golden_files import FOLDER, compare

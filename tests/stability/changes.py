@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ops.evaluate import evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from ops.synth import described
 
 PROJECT = Path(__file__).parents[2]

@@ -10,9 +10,9 @@ from functools import cache
 
 import pytest
 
-from ops.changes import Action, ResourceChange
-from ops.compare import resource_changes
-from ops.consequences import NODE_GROUP
+from ops.diff.changes import Action, ResourceChange
+from ops.diff.compare import resource_changes
+from ops.diff.consequences import NODE_GROUP
 from ops.fingerprint import KEY_VARIABLE
 from tests.golden_files import compare
 from tests.stability.changes import CHANGES, PROJECT, Change, synth

@@ -8,7 +8,7 @@ import pytest
 
 from graphs.names import RETAINED
 from ops.evaluate import Evaluation, Resource, evaluate
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from tests.dependencies import before
 
 PROJECT = Path(__file__).resolve().parents[2]

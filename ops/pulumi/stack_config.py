@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from ops.stack_file import StackFile, StackFileError
+from ops.pulumi.stack_file import StackFile, StackFileError
 
 
 def load(project: Path, stack: str) -> StackFile:
@@ -14,7 +14,7 @@ def load(project: Path, stack: str) -> StackFile:
     file = StackFile.load(project, stack)
     if not file.environments:
         return file
-    from ops import automation  # noqa: PLC0415  a verb that needs no CLI does not wait for its SDK
+    from ops.pulumi import automation  # noqa: PLC0415  a verb that needs no CLI does not wait for its SDK
 
     imported = ", ".join(file.environments)
     if not automation.available():

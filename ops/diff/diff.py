@@ -19,12 +19,12 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ops.changes import MISSING, Action, FieldChange, ResourceChange
-from ops.compare import field_changes, resource_changes
+from ops.diff.changes import MISSING, Action, FieldChange, ResourceChange
+from ops.diff.compare import field_changes, resource_changes
+from ops.diff.price_change import price_change
 from ops.errors import OpsError
 from ops.fingerprint import KEY_VARIABLE, PLAIN
-from ops.price_change import price_change
-from ops.stack_file import stacks
+from ops.pulumi.stack_file import stacks
 
 _SIGN = {Action.CREATE: "+", Action.UPDATE: "~", Action.HANDLE: "·", Action.REPLACE: "±", Action.DELETE: "-"}
 _WIDTH = 200

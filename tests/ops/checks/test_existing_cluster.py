@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ops.existing_cluster import drivers, services
+from ops.checks.existing_cluster import drivers, services
 from stacks.settings import Settings, parse
 
 PRODUCT = "nvidia.com/gpu.product"

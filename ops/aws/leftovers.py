@@ -14,13 +14,13 @@ from botocore.exceptions import BotoCoreError, ClientError
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import stack_config
-from ops.embedded_stack import settings_of
+from ops.aws.own import Own, tags_of
+from ops.aws.still_there import is_there
+from ops.aws.sweep import sweep
+from ops.deploy.embedded_stack import settings_of
 from ops.errors import OpsError
-from ops.own import Own, tags_of
-from ops.stack_file import StackFile
-from ops.still_there import is_there
-from ops.sweep import sweep
+from ops.pulumi import stack_config
+from ops.pulumi.stack_file import StackFile
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.sections.tags import TagSettings
 from stacks.settings import Settings

@@ -19,15 +19,17 @@ from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from graphs.names import DOWNLOAD_JOB, MANAGED_BY, RETAINED
 from graphs.placement import pool_labels
-from ops import automation, existing_cluster, pending, preflight, stack_config, teardown
-from ops.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply, label, members
-from ops.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.aws.own import own
+from ops.checks import existing_cluster
+from ops.deploy import preflight, teardown
+from ops.deploy.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply, label, members
+from ops.deploy.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.deploy.wait import Waiter
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
-from ops.own import own
-from ops.stack_file import StackFile
+from ops.pulumi import automation, pending, stack_config
+from ops.pulumi.stack_file import StackFile
 from ops.synth import manifests, masked
-from ops.wait import Waiter
 from stacks.settings import Settings
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
@@ -136,7 +138,8 @@ def down(
     """
     if not stack.embedded:
         _require_pulumi(stack)
-        from ops import doctor, leftovers, let_in  # noqa: PLC0415  as above
+        from ops import doctor  # noqa: PLC0415  as above
+        from ops.aws import leftovers, let_in  # noqa: PLC0415  as above
 
         opened = automation.open_stack(PROJECT, stack.full_name, report=report)
         resources = automation.resources(opened)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from ops.doctor import DoctorError, check, examine
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 
 PRODUCT = "nvidia.com/gpu.product"
 GRAPHS = {"spec": {"versions": [{"name": "v1alpha1", "served": True}, {"name": "v1beta1", "served": True}]}}

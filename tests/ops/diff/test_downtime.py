@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from graphs.deployment import graph_deployment
-from ops.compare import resource_changes
-from ops.diff import Format, StackDiff, render
+from ops.diff.compare import resource_changes
+from ops.diff.diff import Format, StackDiff, render
 from stacks.settings import parse
 
 MINUTES = "min by the timeline's assumption)"

@@ -7,8 +7,8 @@ from typing import Any
 
 from embedded.processes import Report
 from graphs.placement import GRAPH_LABEL
-from ops.apply import GRAPH_KIND, Kubectl, address, applyset, label
-from ops.wait import POLL_SECONDS, NotReadyError
+from ops.deploy.apply import GRAPH_KIND, Kubectl, address, applyset, label
+from ops.deploy.wait import POLL_SECONDS, NotReadyError
 
 
 def tear_down(

@@ -13,7 +13,7 @@ import pytest
 from pulumi import automation
 
 from graphs.names import MANAGED_BY
-from ops import pending
+from ops.pulumi import pending
 
 URN = "urn:pulumi:s::dynamo-gpt-oss::"
 METADATA = {"name": "files", "namespace": "dynamo", "labels": dict(MANAGED_BY)}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from ops import apply
+from ops.deploy import apply
 
 JOB = {
     "apiVersion": "batch/v1",

@@ -11,9 +11,9 @@ from typing import Any
 
 from embedded.paths import PROJECT
 from graphs.placement import GPU_PRODUCT_LABEL
-from ops.apply import Kubectl
+from ops.deploy.apply import Kubectl
+from ops.deploy.preflight import PreflightError
 from ops.errors import OpsError
-from ops.preflight import PreflightError
 from stacks.settings import Settings
 from targets.catalogue import Engine
 from targets.hardware import GPU_PRODUCT, Gpu

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from embedded.paths import KUBECONFIG
-from ops.stack_file import StackFile
+from ops.pulumi.stack_file import StackFile
 from stacks.settings import PROJECT, Settings, from_text
 
 WHOLE = ("target", "graph", "graphs", "benchmark")

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from ops.changes import MISSING, Action
-from ops.compare import field_changes, resource_changes
+from ops.diff.changes import MISSING, Action
+from ops.diff.compare import field_changes, resource_changes
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 PROGRAM = ("components", "embedded", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
 DEV: dict[str, Any] = {
     "target": "trtllm-disagg-b200",

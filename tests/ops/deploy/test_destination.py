@@ -2,8 +2,9 @@
 
 import pytest
 
-from ops import automation, deploy
+from ops.deploy import deploy
 from ops.progress import Progress
+from ops.pulumi import automation
 
 
 def test_without_a_pulumi_cli_a_real_cluster_is_refused_with_what_helps(

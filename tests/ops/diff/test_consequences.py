@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from ops.changes import Action, ResourceChange
-from ops.compare import resource_changes
-from ops.diff import Format, StackDiff, render
+from ops.diff.changes import Action, ResourceChange
+from ops.diff.compare import resource_changes
+from ops.diff.diff import Format, StackDiff, render
+from ops.diff.price_change import price_change
+from ops.diff.replacements import AWS
 from ops.evaluate import UNKNOWN, evaluate
-from ops.price_change import price_change
-from ops.replacements import AWS
-from ops.stack_file import StackFile, stacks
+from ops.pulumi.stack_file import StackFile, stacks
 
-PROJECT = Path(__file__).parents[2]
+PROJECT = Path(__file__).parents[3]
 GROUP, TEMPLATE, SUBNET = "eks/nodeGroup:NodeGroup", "ec2/launchTemplate:LaunchTemplate", "ec2/subnet:Subnet"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from botocore.exceptions import BotoCoreError, ClientError
 
 from embedded.processes import Report
-from ops.own import Own, tags_of
+from ops.aws.own import Own, tags_of
 
 _NAMESPACE = "kubernetes.io/created-for/pvc/namespace"
 """Tag that the EBS driver gives a volume: the namespace of its claim."""

@@ -17,10 +17,10 @@ from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import automation, stack_config
-from ops.embedded_stack import settings_of
+from ops.deploy.embedded_stack import settings_of
 from ops.errors import OpsError
 from ops.progress import tell
+from ops.pulumi import automation, stack_config
 from stacks.sections.cluster import AUTO, NewEksCluster
 from stacks.settings import Settings
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ops.changes import Action, FieldChange, ResourceChange
+from ops.diff.changes import Action, FieldChange, ResourceChange
+from ops.diff.replacements import forcing, within
 from ops.evaluate import UNKNOWN
-from ops.replacements import forcing, within
 from targets.node_updates import needs_new_nodes, refusal, silence
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"

@@ -18,8 +18,8 @@ from embedded.processes import Report
 from ops.errors import OpsError
 from ops.fingerprint import PLAIN
 from ops.progress import tell
-from ops.pulumi_cli import Cli
-from ops.stack_file import short_name
+from ops.pulumi.cli import Cli
+from ops.pulumi.stack_file import short_name
 
 Result = TypeVar("Result")
 EMBEDDED_BACKEND = STATE / "pulumi"

@@ -15,10 +15,10 @@ from pulumi import automation as pulumi_automation
 
 from embedded.processes import Report
 from graphs.names import MANAGED_BY
-from ops import automation
-from ops.apply import Kubectl, address, label
+from ops.checks.existing_cluster import own_kubectl
+from ops.deploy.apply import Kubectl, address, label
 from ops.errors import OpsError
-from ops.existing_cluster import own_kubectl
+from ops.pulumi import automation
 
 _SECRET = "4dabf18193072939515e22adb298388d"
 """The key by which Pulumi marks a secret, or another value that JSON has not, in a state."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.platform import GRAPH_CRD
-from ops.apply import Kubectl
+from ops.deploy.apply import Kubectl
 from ops.errors import OpsError
 from ops.evaluate import Evaluation
 from ops.synth import manifests

@@ -10,7 +10,7 @@ from typing import IO, Any
 from pulumi import automation
 from pulumi.automation.errors import create_command_error
 
-from ops import interruption
+from ops.pulumi import interruption
 
 
 class Cli(automation.PulumiCommand):

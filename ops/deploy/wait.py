@@ -9,7 +9,7 @@ from typing import Any
 from embedded.processes import Report
 from graphs.names import POOL_LABEL
 from graphs.placement import GPU_PRODUCT_LABEL, GRAPH_LABEL
-from ops.apply import Kubectl, address, label
+from ops.deploy.apply import Kubectl, address, label
 from ops.errors import OpsError
 
 POLL_SECONDS = 0.5

@@ -9,11 +9,11 @@ from typing import Any
 
 import yaml
 
-from ops.changes import MISSING, SECRET, Action, FieldChange, ResourceChange
-from ops.consequences import NODE_GROUP, followed, node_group_costs, replaces_provider
-from ops.downtime import downtime
-from ops.matching import matched
-from ops.replacements import forcing, within
+from ops.diff.changes import MISSING, SECRET, Action, FieldChange, ResourceChange
+from ops.diff.consequences import NODE_GROUP, followed, node_group_costs, replaces_provider
+from ops.diff.downtime import downtime
+from ops.diff.matching import matched
+from ops.diff.replacements import forcing, within
 
 _FLAG = "--"
 _TAGS = "defaultTags"

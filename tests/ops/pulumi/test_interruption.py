@@ -128,7 +128,7 @@ def test_nobody_who_reads_does_not_stop_it(start: Start, tmp_path: Path) -> None
 def test_a_signal_between_two_commands_of_pulumi_ends_the_verb(tmp_path: Path) -> None:
     code = (
         "import os, signal\n"
-        "from ops import interruption\n"
+        "from ops.pulumi import interruption\n"
         "interruption.install(print)\n"
         "try:\n    os.kill(os.getpid(), signal.SIGTERM)\n    print('went on')\n"
         "except BaseException as ended:\n    print(repr(ended))\n"

@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from embedded.paths import PROJECT
-from ops import automation, kubeconfig, stack_config
-from ops.stack_file import StackFile, StackFileError
+from ops import kubeconfig
+from ops.pulumi import automation, stack_config
+from ops.pulumi.stack_file import StackFile, StackFileError
 from stacks.settings import parse
 
 Answers = Mapping[str, str | tuple[int, str]]

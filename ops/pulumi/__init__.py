@@ -1,0 +1,1 @@
+"""Stacks through Pulumi's CLI and Automation API: config, state, updates, signals."""
