@@ -13,7 +13,7 @@ from pathlib import Path
 
 from embedded.paths import CACHE
 from embedded.processes import Report, locked
-from graphs.benchmark import AIPERF_VERSION
+from targets.versions import AIPERF_VERSION
 
 SECONDS_BETWEEN_LINES = 15.0
 

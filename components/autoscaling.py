@@ -8,16 +8,14 @@ import pulumi
 
 from components.charts import release_in_own_namespace
 from components.manifests import ready_resource
-
-RELEASE = "keda"
+from targets.versions import Chart
 
 
 @dataclass(frozen=True, kw_only=True)
 class KedaArgs:
-    """chart: HTTPS address of the chart's file. namespace: made here."""
+    """chart: KEDA's, which gets a namespace of its own."""
 
-    chart: str
-    namespace: str
+    chart: Chart
 
 
 class Keda(pulumi.ComponentResource):
@@ -25,7 +23,7 @@ class Keda(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: KedaArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Keda", name, None, opts)
-        release_in_own_namespace(RELEASE, args.chart, args.namespace, self)
+        release_in_own_namespace(args.chart, pulumi.ResourceOptions(parent=self), minutes=10)
         self.register_outputs({})
 
 

@@ -1,4 +1,4 @@
-"""Helm charts that bring a namespace of their own."""
+"""Helm charts as releases."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,35 +7,43 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from graphs.names import MANAGED_BY
+from targets.versions import Chart
+
+
+def release(
+    chart: Chart,
+    opts: pulumi.ResourceOptions,
+    *,
+    values: Mapping[str, Any] | None = None,
+    minutes: int = 15,
+    **more: Any,
+) -> kubernetes.helm.v3.Release:
+    """A release, called as its chart. minutes: how long Helm waits for what the chart brings. more: Release's own."""
+    source = (
+        {"chart": chart.file}
+        if chart.file
+        else {"chart": chart.name, "version": chart.version, "repository_opts": {"repo": chart.url}}
+    )
+    return kubernetes.helm.v3.Release(
+        chart.name,
+        name=chart.name,
+        namespace=chart.namespace,
+        values=None if values is None else dict(values),
+        timeout=minutes * 60,
+        **source,
+        **more,
+        # Two at a time would both own what the chart brings to all of the cluster: CRDs, webhooks, roles.
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
+    )
 
 
 def release_in_own_namespace(
-    name: str,
-    chart: str,
-    namespace: str,
-    parent: pulumi.Resource,
-    *,
-    values: Mapping[str, Any] | None = None,
-    minutes: int = 10,
-    max_history: int | None = None,
+    chart: Chart, opts: pulumi.ResourceOptions, **more: Any
 ) -> kubernetes.helm.v3.Release:
-    """A release and the namespace it goes into, which ends with it. chart: HTTPS address of the chart's file.
-
-    minutes: how long Helm waits for what the chart brings. max_history: revisions that are kept, None for all.
-    """
+    """A release and the namespace it goes into, which ends with it. more: as for `release`."""
     made = kubernetes.core.v1.Namespace(
-        namespace,
-        metadata={"name": namespace, "labels": dict(MANAGED_BY)},
-        opts=pulumi.ResourceOptions(parent=parent),
+        chart.namespace, metadata={"name": chart.namespace, "labels": dict(MANAGED_BY)}, opts=opts
     )
-    return kubernetes.helm.v3.Release(
-        name,
-        name=name,
-        chart=chart,
-        namespace=namespace,
-        values=None if values is None else dict(values),
-        timeout=minutes * 60,
-        max_history=max_history,
-        # In another namespace Helm would find what the release owns in all of the cluster taken by the first one.
-        opts=pulumi.ResourceOptions(parent=parent, depends_on=[made], delete_before_replace=True),
+    return release(
+        chart, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[made])), **more
     )

@@ -2,28 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 
 from components.charts import release_in_own_namespace
 from components.manifests import ready_resource
+from graphs.charts import external_secrets_values
 from graphs.secrets import secret_store
-
-RELEASE = "external-secrets"
-NAMESPACE = "external-secrets"
-SERVICE_ACCOUNT = "external-secrets"
-"""Service account that a pod identity association gives access to the secrets."""
+from targets.versions import Chart
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExternalSecretsArgs:
-    """chart: HTTPS address of the chart's file, None where the operator is on the cluster already.
+    """chart: None where the operator is on the cluster already.
 
     stores: (namespace, AWS region) pairs that get a SecretStore each.
     """
 
-    chart: str | None
+    chart: Chart | None
     stores: Sequence[tuple[str, str]]
 
 
@@ -34,8 +30,9 @@ class ExternalSecrets(pulumi.ComponentResource):
         self, name: str, args: ExternalSecretsArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ExternalSecrets", name, None, opts)
+        child = pulumi.ResourceOptions(parent=self)
         needed = (
-            [release_in_own_namespace(RELEASE, args.chart, NAMESPACE, self, values=external_secrets_values())]
+            [release_in_own_namespace(args.chart, child, values=external_secrets_values(), minutes=10)]
             if args.chart
             else []
         )
@@ -47,8 +44,3 @@ class ExternalSecrets(pulumi.ComponentResource):
                 pulumi.ResourceOptions(parent=self, depends_on=needed),
             )
         self.register_outputs({})
-
-
-def external_secrets_values() -> dict[str, Any]:
-    """Values of the release: its CRDs, and the service account that has access to the secrets."""
-    return {"installCRDs": True, "serviceAccount": {"name": SERVICE_ACCOUNT}}

@@ -6,35 +6,19 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.placement import GPU_PRESENT_LABEL, gpu_toleration
-from stacks import versions
-
-INSTALL_TIMEOUT_SECONDS = 15 * 60
-_NVIDIA = "https://helm.ngc.nvidia.com/nvidia"
-_EKS = "https://aws.github.io/eks-charts"
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart in its repository, and the namespace it goes into."""
-
-    name: str
-    repository: str
-    version: str
-    namespace: str
-
-
-GPU_OPERATOR = Chart("gpu-operator", _NVIDIA, versions.GPU_OPERATOR, "gpu-operator")
-EFA_DEVICE_PLUGIN = Chart("aws-efa-k8s-device-plugin", _EKS, versions.EFA_DEVICE_PLUGIN, "kube-system")
-DRA_DRIVER = Chart("nvidia-dra-driver-gpu", _NVIDIA, versions.DRA_DRIVER, "nvidia-dra-driver-gpu")
+from components import charts
+from graphs.charts import dra_values, efa_values, gpu_operator_values
+from targets.versions import DRA_DRIVER, EFA_DEVICE_PLUGIN, GPU_OPERATOR, Chart
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuEnablementArgs:
-    """efa: whether the nodes have EFA devices. compute_domains: whether they share NVLink domains (GB200)."""
+    """What the nodes have besides GPUs."""
 
     efa: bool
+    """Whether they have EFA devices."""
     compute_domains: bool
+    """Whether they share NVLink domains (GB200)."""
 
 
 class GpuEnablement(pulumi.ComponentResource):
@@ -45,7 +29,7 @@ class GpuEnablement(pulumi.ComponentResource):
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:GpuEnablement", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        operator = _release(GPU_OPERATOR, operator_values(), child)
+        operator = _release(GPU_OPERATOR, gpu_operator_values(), child)
         if args.efa:
             _release(EFA_DEVICE_PLUGIN, efa_values(), child)
         if args.compute_domains:
@@ -55,60 +39,8 @@ class GpuEnablement(pulumi.ComponentResource):
         self.register_outputs({})
 
 
-def operator_values() -> dict[str, Any]:
-    """Values of the GPU operator on EKS's NVIDIA AMI, which has driver, toolkit and fabric manager."""
-    return {
-        "driver": {"enabled": False},
-        "toolkit": {"enabled": False},
-        # MIG excludes GB200's coherent memory and would split what tensor parallelism spans.
-        "migManager": {"enabled": False},
-        # From 0.19 the plugin hands all verbs devices to every pod, past EFA's own plugin, unless this is off.
-        "devicePlugin": {"enabled": True, "env": [{"name": "MOFED_ENABLED", "value": "false"}]},
-        "gfd": {"enabled": True},
-        "nfd": {"enabled": True},
-        "dcgmExporter": {"enabled": True},
-        "daemonsets": {"tolerations": [gpu_toleration()]},
-        "node-feature-discovery": {"worker": {"tolerations": [gpu_toleration()]}},
-    }
-
-
-def efa_values() -> dict[str, Any]:
-    """Values of the EFA device plugin, which tolerates nothing of its own accord."""
-    return {"tolerations": [gpu_toleration()]}
-
-
-def dra_values() -> dict[str, Any]:
-    """Values of NVIDIA's DRA driver: ComputeDomains only, GPUs stay with the device plugin."""
-    present = {"key": GPU_PRESENT_LABEL, "operator": "In", "values": ["true"]}
-    terms = [{"matchExpressions": [present]}]
-    return {
-        "resources": {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}},
-        # The chart wants control-plane nodes, which EKS does not show (aicr PR#93). None takes a default away;
-        # pulumi-kubernetes hands it to Helm from 4.30 on.
-        "controller": {"affinity": None, "nodeSelector": None, "tolerations": []},
-        "kubeletPlugin": {
-            "affinity": {
-                "nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
-                }
-            },
-            "tolerations": [gpu_toleration()],
-        },
-    }
-
-
 def _release(
     chart: Chart, values: dict[str, Any], opts: pulumi.ResourceOptions
 ) -> kubernetes.helm.v3.Release:
-    return kubernetes.helm.v3.Release(
-        chart.name,
-        name=chart.name,
-        chart=chart.name,
-        version=chart.version,
-        namespace=chart.namespace,
-        create_namespace=chart.namespace != "kube-system",
-        repository_opts={"repo": chart.repository},
-        values=values,
-        timeout=INSTALL_TIMEOUT_SECONDS,
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
-    )
+    there = chart.namespace == "kube-system"
+    return charts.release(chart, opts, values=values, create_namespace=not there)

@@ -18,10 +18,11 @@ from components.iam import role
 from targets.aws_access import AwsAccess
 from targets.hardware import Arch
 from targets.knobs import ImageBuild
+from targets.versions import CODEBUILD_AARCH64, CODEBUILD_X86_64
 
 _MACHINE = {
-    Arch.AMD64: ("LINUX_CONTAINER", "aws/codebuild/amazonlinux-x86_64-standard:5.0"),
-    Arch.ARM64: ("ARM_CONTAINER", "aws/codebuild/amazonlinux-aarch64-standard:3.0"),
+    Arch.AMD64: ("LINUX_CONTAINER", f"aws/codebuild/amazonlinux-x86_64-standard:{CODEBUILD_X86_64}"),
+    Arch.ARM64: ("ARM_CONTAINER", f"aws/codebuild/amazonlinux-aarch64-standard:{CODEBUILD_AARCH64}"),
 }
 """Environment type and image of CodeBuild: each architecture is built on machines of its own, never emulated."""
 _COMPUTE = "BUILD_GENERAL1_2XLARGE"

@@ -8,17 +8,14 @@ import pulumi
 
 from components.charts import release_in_own_namespace
 from components.manifests import config_map, custom_resource
-from graphs.monitoring.stack_values import RELEASE
-
-INSTALL_MINUTES = 15
+from targets.versions import Chart
 
 
 @dataclass(frozen=True, kw_only=True)
 class PrometheusStack:
-    """A release of kube-prometheus-stack. chart: HTTPS address of the chart's file. namespace: made here."""
+    """A release of kube-prometheus-stack, which gets a namespace of its own."""
 
-    chart: str
-    namespace: str
+    chart: Chart
     values: Mapping[str, Any]
 
 
@@ -36,12 +33,9 @@ class Monitoring(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:Monitoring", name, None, opts)
         if args.stack:
             release_in_own_namespace(
-                RELEASE,
                 args.stack.chart,
-                args.stack.namespace,
-                self,
+                pulumi.ResourceOptions(parent=self),
                 values=args.stack.values,
-                minutes=INSTALL_MINUTES,
                 max_history=5,
             )
         self.register_outputs({})

@@ -7,20 +7,18 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.platform_values import RELEASE
+from components import charts
 from targets.releases import Version
+from targets.versions import Chart
 
 GRAPH_CRD = "dynamographdeployments.nvidia.com"
-INSTALL_TIMEOUT_SECONDS = 15 * 60
-"""Images of operator, NATS and schedulers on nodes that have none of them yet."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """A release of the chart. chart: HTTPS address of the file. namespace: where it goes, and must be there."""
+    """A release of the chart, whose namespace must be there."""
 
-    chart: str
-    namespace: str
+    chart: Chart
     values: Mapping[str, Any]
 
 
@@ -71,18 +69,13 @@ class DynamoPlatform(pulumi.ComponentResource):
 
     @staticmethod
     def _release(installation: Installation, child: pulumi.ResourceOptions) -> kubernetes.helm.v3.Release:
-        return kubernetes.helm.v3.Release(
-            RELEASE,
-            name=RELEASE,
-            chart=installation.chart,
-            namespace=installation.namespace,
-            values=dict(installation.values),
+        return charts.release(
+            installation.chart,
+            child,
+            values=installation.values,
             # Helm waits for every Deployment of the chart, the operator that serves the webhooks among them.
             skip_await=False,
-            timeout=INSTALL_TIMEOUT_SECONDS,
             max_history=5,
-            # Two at a time would both own the CRDs and webhooks.
-            opts=pulumi.ResourceOptions.merge(child, pulumi.ResourceOptions(delete_before_replace=True)),
         )
 
     @staticmethod

@@ -8,9 +8,10 @@ import pulumi
 import pulumi_aws as aws
 
 from components import iam
-from components.external_secret import NAMESPACE, SERVICE_ACCOUNT
+from graphs.charts import EXTERNAL_SECRETS_ACCOUNT
 from graphs.secrets import AwsSecret
 from targets.capacity import partition_of
+from targets.versions import EXTERNAL_SECRETS
 
 _ANY_SUFFIX = "-??????"
 """Secrets Manager adds a hyphen and six characters to the name in an ARN."""
@@ -40,8 +41,8 @@ class SecretAccess(pulumi.ComponentResource):
         aws.eks.PodIdentityAssociation(
             name,
             cluster_name=args.cluster_name,
-            namespace=NAMESPACE,
-            service_account=SERVICE_ACCOUNT,
+            namespace=EXTERNAL_SECRETS.namespace,
+            service_account=EXTERNAL_SECRETS_ACCOUNT,
             role_arn=role.arn,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[policy]),
         )

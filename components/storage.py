@@ -10,6 +10,7 @@ import pulumi_kubernetes as kubernetes
 
 from graphs import storage
 from graphs.security import USER
+from targets.versions import LUSTRE
 
 NFS_PORTS = ((2049, 2049),)
 LUSTRE_PORTS = ((988, 988), (1018, 1023))
@@ -182,7 +183,7 @@ class LustreCache(pulumi.ComponentResource):
             storage_type="SSD",
             storage_capacity=storage.lustre_capacity(args.size),
             per_unit_storage_throughput=args.throughput,
-            file_system_type_version="2.15",
+            file_system_type_version=LUSTRE,
             data_compression_type="LZ4",
             # The weights can be downloaded again; a final backup would cost and outlive the stack unseen.
             skip_final_backup=True,

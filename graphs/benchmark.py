@@ -1,6 +1,6 @@
 """Benchmarks: from a traffic shape to AIPerf's command line and the Job that runs it. Pure.
 
-Sources: AIPerf 0.13.0's own parser, the published commands (graphs/published_benchmarks.py).
+Sources: AIPerf's own parser, the published commands (graphs/published_benchmarks.py).
 """
 
 import hashlib
@@ -25,8 +25,8 @@ from graphs.placement import GPU_PRESENT_LABEL
 from graphs.security import container_security, pod_security
 from targets.catalogue import MODEL_ID, MODEL_REVISION, TARGETS, Benchmark, Role, Target
 from targets.plan import GraphPlan, Weights
+from targets.versions import AIPERF_VERSION
 
-AIPERF_VERSION = "0.13.0"
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
 """NVIDIA's own image (255 MB): Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools."""
 AIPERF_PYTHON = "/opt/aiperf/venv/bin/python"

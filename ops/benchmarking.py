@@ -17,7 +17,7 @@ from embedded import dataplane
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from graphs import benchmark, published_benchmarks
-from graphs.benchmark import AIPERF_VERSION, Point, shape_name, shape_problems
+from graphs.benchmark import Point, shape_name, shape_problems
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
 from ops import measure
 from ops.benchmark_sites import site
@@ -30,6 +30,7 @@ from stacks.settings import Settings
 from targets.catalogue import MODEL_REVISION, Benchmark
 from targets.plan import GraphPlan, Refusal
 from targets.prices import REGION, Cost, Part, cost
+from targets.versions import AIPERF_VERSION
 
 RUNS = PROJECT / "out" / "bench"
 

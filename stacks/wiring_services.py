@@ -1,7 +1,7 @@
 """Wiring of what graphs need on any cluster: platform, monitoring, secrets and the cache's storage."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pulumi
@@ -22,25 +22,20 @@ from components.pull_secret import PullSecret, PullSecretArgs
 from components.sizing_request import SizingRequest, SizingRequestArgs
 from components.storage_class import efs_storage_class
 from graphs.autoscaling import Scaling, scaled_objects
+from graphs.charts import platform_chart, platform_values, prometheus_values
 from graphs.monitoring.alerts import prometheus_rule
 from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
-from graphs.monitoring.stack_values import stack_values
 from graphs.names import MANAGED_BY
-from graphs.platform_values import chart_url, platform_values
 from graphs.secrets import PULL_SECRET, AwsSecret
 from graphs.storage import EFS_CLASS
-from stacks import versions
 from stacks.cost import hourly
 from stacks.sections.secrets import AwsSecretSettings
 from stacks.settings import Settings
+from targets import versions
 from targets.autoscaling import Autoscaler
 from targets.plan import GraphPlan
 from targets.releases import graph_api_version
-
-_PROMETHEUS_CHARTS = "https://github.com/prometheus-community/helm-charts/releases/download"
-_EXTERNAL_SECRETS_CHARTS = "https://github.com/external-secrets/external-secrets/releases/download"
-_KEDA_CHARTS = "https://kedacore.github.io/charts"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,13 +86,11 @@ def external_secrets(
     regions = sorted({secret.region for secret in aws_secrets(settings)})
     if not regions:
         return []
-    version = versions.EXTERNAL_SECRETS
-    chart = f"{_EXTERNAL_SECRETS_CHARTS}/helm-chart-{version}/external-secrets-{version}.tgz"
     return [
         ExternalSecrets(
             "external-secrets",
             ExternalSecretsArgs(
-                chart=chart if settings.external_secrets.install else None,
+                chart=versions.EXTERNAL_SECRETS if settings.external_secrets.install else None,
                 stores=[(namespace, region) for namespace in namespaces for region in regions],
             ),
             _on(cluster, access),
@@ -157,11 +150,9 @@ def monitoring(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
     said = settings.monitoring
     if said.kind != "install":
         return []
-    version = versions.KUBE_PROMETHEUS_STACK
     stack = PrometheusStack(
-        chart=f"{_PROMETHEUS_CHARTS}/kube-prometheus-stack-{version}/kube-prometheus-stack-{version}.tgz",
-        namespace=said.namespace,
-        values=stack_values(said.retention_days, said.storage_class, said.storage),
+        chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
+        values=prometheus_values(said.retention_days, said.storage_class, said.storage),
     )
     return [Monitoring("monitoring", MonitoringArgs(stack=stack), _on(cluster))]
 
@@ -205,8 +196,7 @@ def platform(
     """
     said, wanted = settings.platform, settings.platform_plan(plans)
     installation = Installation(
-        chart=chart_url(wanted.version),
-        namespace=said.namespace,
+        chart=platform_chart(wanted.version, said.namespace),
         values=platform_values(wanted, PULL_SECRET if settings.ngc.given else None),
     )
     namespace, _, operator = (said.operator or "").partition("/")
@@ -228,8 +218,8 @@ def keda(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
     said = settings.autoscaling
     if said.kind is not Autoscaler.KEDA or not said.install:
         return []
-    chart = f"{_KEDA_CHARTS}/keda-{versions.KEDA}.tgz"
-    return [Keda("keda", KedaArgs(chart=chart, namespace=said.namespace), _on(cluster))]
+    chart = replace(versions.KEDA, namespace=said.namespace)
+    return [Keda("keda", KedaArgs(chart=chart), _on(cluster))]
 
 
 def autoscaling(

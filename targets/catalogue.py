@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any
 
 from targets.hardware import Arch, Gpu
-from targets.releases import DEFAULT, Version
+from targets.releases import DEFAULT, LATEST_PATCH, Version
 
 MODEL_ID = "openai/gpt-oss-120b"
 MODEL_REVISION = "b5c939de8f754692c1647ca79fbf85e8c1e70f8a"
@@ -352,7 +352,7 @@ TARGETS: dict[str, Target] = {
             archs=(Arch.AMD64, Arch.ARM64),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: Running gpt-oss-120b Disaggregated with TensorRT-LLM (0.4)",
-            dynamo_version="0.4.1",
+            dynamo_version=LATEST_PATCH["0.4"],
             until=Version(1, 0),
             image="nvcr.io/nvidia/ai-dynamo/tensorrtllm-gpt-oss:latest",
             env=_TRTLLM_ENV,

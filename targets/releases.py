@@ -5,6 +5,8 @@ Sources: the released `ai-dynamo` packages (versions) and Dynamo's release notes
 
 from dataclasses import dataclass
 
+from targets.versions import DYNAMO
+
 
 @dataclass(frozen=True, order=True)
 class Version:
@@ -31,17 +33,10 @@ class Version:
         return f"{self.major}.{self.minor}.{self.patch}"
 
 
-LATEST_PATCH = {
-    "0.4": "0.4.1",
-    "1.0": "1.0.2",
-    "1.2": "1.2.1",
-    "1.3": "1.3.1",
-    "1.4": "1.4.2",
-    "1.6": "1.6.1",
-}
+LATEST_PATCH = {Version.parse(patch).line: patch for patch in DYNAMO}
 """Supported release lines and the patch release of each that is used by default."""
 
-DEFAULT = "1.4.2"
+DEFAULT = LATEST_PATCH["1.4"]
 """The release of graphs that name none; `release_costs` says why, and what each other one lacks."""
 
 GRAPH_API_V1BETA1_SINCE = Version(1, 3)

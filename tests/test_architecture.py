@@ -22,8 +22,6 @@ FORBIDDEN = {
     "embedded": {"tests", "components", "stacks"},
 }
 """By folder: the top-level packages that no module of it may import."""
-PINS = "stacks.versions"
-"""Every version is pinned in this one module, which everybody may read."""
 
 
 def modules(folder: str) -> Iterator[Path]:
@@ -38,7 +36,7 @@ def imported(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name.partition(".")[0] for name in found if not name.startswith(PINS)}
+    return {name.partition(".")[0] for name in found}
 
 
 @pytest.mark.parametrize("folder", FORBIDDEN)

@@ -8,8 +8,8 @@ from grafana_foundation_sdk.builders import dashboard, prometheus, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 
+from graphs.charts import SIDECAR_LABEL
 from graphs.monitoring import queries
-from graphs.monitoring.stack_values import SIDECAR_LABEL
 from graphs.names import MANAGED_BY
 from targets.catalogue import Engine
 from targets.plan import GraphPlan

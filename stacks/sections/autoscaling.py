@@ -8,6 +8,7 @@ from targets.autoscaling import Autoscaler
 from targets.knobs import ObjectName
 from targets.plan import Planner
 from targets.strict import Strict
+from targets.versions import KEDA
 
 
 class AutoscalingSettings(Strict):
@@ -17,7 +18,7 @@ class AutoscalingSettings(Strict):
     """`keda` scales on waiting requests and latency, `planner` is Dynamo's own, `external` leaves it to you."""
     install: bool = True
     """Whether the stack installs KEDA; if not, it must be on the cluster already (kind keda)."""
-    namespace: ObjectName = "keda"
+    namespace: ObjectName = KEDA.namespace
     """Namespace that KEDA is installed into; made, and deleted with the stack (kind keda)."""
     pending_requests: int = Field(default=10, ge=1, le=10_000)
     """Requests without a first token yet for each worker, above which one is added (kind keda)."""

@@ -7,7 +7,6 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from graphs.benchmark import (
     AIPERF_IMAGE,
-    AIPERF_VERSION,
     JobSpec,
     Point,
     per_gpu,
@@ -19,6 +18,7 @@ from targets.catalogue import Benchmark, Target
 from targets.knobs import ObjectName
 from targets.plan import GraphPlan, Refusal
 from targets.strict import Strict
+from targets.versions import AIPERF_VERSION
 
 OF_TARGET = "published"
 """Stands for the shape that the stack's target is published with."""

@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from stacks import versions
 from targets.aws_access import AwsAccess
 from targets.capacity import Region, Zone, is_local_zone, region_of
 from targets.knobs import ObjectName
 from targets.strict import Strict
+from targets.versions import KUBERNETES
 
 EksName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 SubnetId = Annotated[str, StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$")]
@@ -117,9 +117,7 @@ class NewEksCluster(_Aws):
     """Name of the cluster; `dynamo-<stack>` and seven characters that nobody had before where nothing is said. A name
     that is said is used again in the stack's next life, which then finds the log group that EKS wrote to last: delete
     that first. Names of IAM roles begin with it, which have 64."""
-    version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = (
-        versions.KUBERNETES
-    )
+    version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = KUBERNETES
     """Kubernetes version of control plane and nodes; add-ons and machine images move with it."""
     updated: Annotated[str, StringConstraints(pattern=r"^[0-9A-Za-z.-]{1,20}$")] | None = None
     """Any text, such as a day. Add-ons and machine images stay at what AWS recommended when they were made; another

@@ -5,10 +5,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from graphs.charts import prometheus_url
 from graphs.monitoring.alerts import Objectives
-from graphs.monitoring.stack_values import prometheus_url
 from targets.knobs import ObjectName
 from targets.strict import Strict
+from targets.versions import KUBE_PROMETHEUS_STACK
 
 
 class MonitoringSettings(Strict):
@@ -16,7 +17,7 @@ class MonitoringSettings(Strict):
 
     kind: Literal["none", "install", "existing"] = "none"
     """`install` brings Prometheus and Grafana, `existing` uses the Prometheus operator that is on the cluster."""
-    namespace: ObjectName = "monitoring"
+    namespace: ObjectName = KUBE_PROMETHEUS_STACK.namespace
     """Namespace of what is installed (kind install)."""
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+(:\d+)?(/\S*)?$")
     """URL of the Prometheus inside the cluster (kind existing)."""

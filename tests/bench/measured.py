@@ -15,6 +15,7 @@ from graphs import benchmark
 from graphs.benchmark import Point
 from ops import measure
 from targets.catalogue import Benchmark
+from targets.versions import AIPERF_VERSION
 
 SHAPE = Benchmark(isl=64, osl=16, concurrency=4, requests=24, warmup=2, dataset_entries=24)
 SWEEP = (1, 4)
@@ -39,7 +40,7 @@ def described(points: tuple[Point, ...] = POINTS, simulated: str = "engines (scr
         usd_per_hour=113.9328,
         price="list price",
         simulated=simulated,
-        versions={"AIPerf": benchmark.AIPERF_VERSION},
+        versions={"AIPerf": AIPERF_VERSION},
         commands={point.name: ("aiperf", "profile") for point in points},
     )
 

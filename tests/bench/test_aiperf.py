@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bench import aiperf
-from graphs.benchmark import AIPERF_VERSION
 from ops import __main__ as ops
+from targets.versions import AIPERF_VERSION
 
 WAITS = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)"
 

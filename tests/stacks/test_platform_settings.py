@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphs.platform_values import chart_url
+from graphs.charts import platform_chart
 from stacks.settings import PROJECT, ConfigError, Settings, parse
 from targets.platform import Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
@@ -269,4 +269,4 @@ def test_a_key_gives_graphs_its_pull_secret_unless_they_name_one() -> None:
 def test_every_default_platform_can_be_installed() -> None:
     for version in LATEST_PATCH.values():
         if version.startswith("1."):
-            assert version in chart_url(platform(release(version)).version)
+            assert version in str(platform_chart(platform(release(version)).version, "dynamo-system").file)

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from stacks import versions
+from targets import versions
 from targets.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, support_note
 
 
