@@ -16,7 +16,7 @@ from components.gpu_capacity import (
     window,
 )
 from components.node_release import Versions, node_release
-from graphs.placement import GPU_PRESENT_LABEL, GPU_PRODUCT_LABEL, gpu_toleration
+from graphs.gpu_nodes import GPU_TAINT, GpuNodes
 from targets.capacity import CapacityKind, CapacityKnobs, partition_of, region_of
 from targets.hardware import GPU_PRODUCT, InstanceType, ami_type, interfaces
 
@@ -134,7 +134,6 @@ class GpuNodePool(pulumi.ComponentResource):
             self._child,
             partition_of(region_of(next(iter(args.subnets)))),
         )
-        taint = gpu_toleration()
         gpu = args.instance.gpu
         assert gpu is not None, "checks refuse a pool without GPUs"
         return aws.eks.NodeGroup(
@@ -157,8 +156,8 @@ class GpuNodePool(pulumi.ComponentResource):
             # The old node goes before its successor comes: a second one of these types can seldom be had, and is paid.
             update_config={"max_unavailable": 1, "update_strategy": "MINIMAL"},
             node_repair_config={"enabled": True},
-            labels={GPU_PRESENT_LABEL: "true", GPU_PRODUCT_LABEL: GPU_PRODUCT[gpu], **args.labels},
-            taints=[{"key": taint["key"], "value": "true", "effect": "NO_SCHEDULE"}],
+            labels={**GpuNodes(product=GPU_PRODUCT[gpu]).labels, **args.labels},
+            taints=[aws.eks.NodeGroupTaintArgs(**GPU_TAINT.on_node_group)],
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=attached,

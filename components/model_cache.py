@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.manifests import config_map, job
-from graphs import bucket, model_cache
+from graphs import bucket, model_cache, objects
 from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
 from targets.plan import Weights
 
@@ -94,7 +94,7 @@ class ModelCache(pulumi.ComponentResource):
         """What says where the bucket is, and the accounts of Jobs that use it."""
         child = pulumi.ResourceOptions(parent=self)
         programs = bucket.config_map(namespace, bucket=said.name, region=said.region)
-        accounts = [bucket.service_account(name, namespace) for name in (bucket.WRITER, bucket.NAME)]
+        accounts = [objects.service_account(name, namespace) for name in (bucket.WRITER, bucket.NAME)]
         return [
             config_map(programs, child),
             *(

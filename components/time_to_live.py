@@ -29,7 +29,7 @@ class TimeToLive(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: TimeToLiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:TimeToLive", name, None, opts)
-        script, account, role, binding, cron_job = time_to_live.objects(args.spec)
+        script, account, role, binding, cron_job = time_to_live.manifests(args.spec)
         child = pulumi.ResourceOptions(parent=self)
         clock = config_map(script, child)
         self.ends_at = clock.metadata.apply(lambda known: _end(known.creation_timestamp, args.spec.ttl))

@@ -8,12 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from graphs.gpu_nodes import GPU_TAINT, GpuNodes
 from targets.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, Gpu, InstanceType
 
 SIMULATED = "dynamo-gpt-oss/simulated"
 """Label of every simulated node, and what kwok selects by."""
 
-_GPU_TAINT = {"key": "nvidia.com/gpu", "value": "true", "effect": "NoSchedule"}
 _GPU_FAMILY = {
     Gpu.H100: ("hopper", "9.0"),
     Gpu.H200: ("hopper", "9.0"),
@@ -57,7 +57,7 @@ def node(
                 **(pool_labels or {}),
             },
         },
-        "spec": {"taints": [*([_GPU_TAINT] if instance.gpus else []), *map(dict, taints)]},
+        "spec": {"taints": [*([GPU_TAINT.on_node] if instance.gpus else []), *map(dict, taints)]},
         "status": {
             "capacity": capacity,
             "allocatable": {**capacity, **_allocatable(instance)},
@@ -104,8 +104,7 @@ def _gpu_labels(instance: InstanceType) -> dict[str, str]:
     family, capability = _GPU_FAMILY[instance.gpu]
     major, _, minor = capability.partition(".")
     return {
-        "nvidia.com/gpu.present": "true",
-        "nvidia.com/gpu.product": GPU_PRODUCT[instance.gpu],
+        **GpuNodes(product=GPU_PRODUCT[instance.gpu]).labels,
         "nvidia.com/gpu.count": str(instance.gpus),
         "nvidia.com/gpu.memory": str(GPU_MEMORY_MIB[instance.gpu]),
         "nvidia.com/gpu.family": family,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphs.monitoring.queries import FRONTEND_ROLE, ITL, STAGE_REQUESTS, TTFT, of_graph, quantile
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 from targets.catalogue import Role
 from targets.checks import component_name
 from targets.plan import GraphPlan, WorkerPlan
@@ -59,27 +59,23 @@ def _scaled_object(plan: GraphPlan, planned: WorkerPlan, namespace: str, scaling
             "policies": [one_worker | {"periodSeconds": 300}],
         },
     }
-    return {
-        "apiVersion": "keda.sh/v1alpha1",
-        "kind": "ScaledObject",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": {
-            "scaleTargetRef": {
-                "apiVersion": "nvidia.com/v1alpha1",
-                "kind": "DynamoGraphDeploymentScalingAdapter",
-                "name": name,
-            },
-            # Never 0: a model without workers is listed no more, and nobody could ask for it again.
-            "minReplicaCount": planned.worker.replicas,
-            "maxReplicaCount": planned.at_most.worker.replicas,
-            "pollingInterval": _POLL_SECONDS,
-            "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}},
-            "triggers": [
-                _trigger(scaling.prometheus, *each)
-                for each in signals(plan.name, namespace, planned.role, scaling)
-            ],
+    spec = {
+        "scaleTargetRef": {
+            "apiVersion": "nvidia.com/v1alpha1",
+            "kind": "DynamoGraphDeploymentScalingAdapter",
+            "name": name,
         },
+        # Never 0: a model without workers is listed no more, and nobody could ask for it again.
+        "minReplicaCount": planned.worker.replicas,
+        "maxReplicaCount": planned.at_most.worker.replicas,
+        "pollingInterval": _POLL_SECONDS,
+        "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}},
+        "triggers": [
+            _trigger(scaling.prometheus, *each)
+            for each in signals(plan.name, namespace, planned.role, scaling)
+        ],
     }
+    return manifest("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=spec)
 
 
 def signals(

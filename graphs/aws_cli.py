@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from graphs.security import container_security
+from graphs.objects import container
 from targets.versions import AWS_CLI
 
 IMAGE = f"public.ecr.aws/aws-cli/aws-cli:{AWS_CLI}"
@@ -25,11 +25,10 @@ def mount(*, read_only: bool = True) -> dict[str, Any]:
 
 def init_container() -> dict[str, Any]:
     """What puts the CLI there."""
-    return {
-        "name": _VOLUME,
-        "image": IMAGE,
-        "command": ["cp", "-rL", _INSTALLED, PATH],
-        "volumeMounts": [mount(read_only=False)],
-        "securityContext": container_security(),
-        "resources": {"requests": {"cpu": "50m", "memory": "128Mi"}},
-    }
+    return container(
+        _VOLUME,
+        IMAGE,
+        ["cp", "-rL", _INSTALLED, PATH],
+        volumeMounts=[mount(read_only=False)],
+        resources={"requests": {"cpu": "50m", "memory": "128Mi"}},
+    )

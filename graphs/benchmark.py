@@ -10,19 +10,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphs import bucket, pod_scripts
+from graphs import bucket, objects, pod_scripts
 from graphs.command import flags
+from graphs.gpu_nodes import node_affinity
 from graphs.names import (
     CACHE_CLAIM,
     CACHE_PATH,
     HTTP_PORT,
     LABEL_PREFIX,
-    MANAGED_BY,
     MODEL_PATH,
     frontend_service,
 )
-from graphs.placement import GPU_PRESENT_LABEL
-from graphs.security import container_security, pod_security
 from targets.catalogue import MODEL_ID, MODEL_REVISION, TARGETS, Benchmark, Role, Target
 from targets.plan import GraphPlan, Weights
 from targets.versions import AIPERF_VERSION
@@ -235,13 +233,8 @@ def run_plan(
 
 def results_claim(spec: JobSpec) -> dict[str, Any]:
     """The claim that results stay on when the Job is gone."""
-    asked: dict[str, Any] = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": spec.size}},
-    }
-    if spec.storage_class:
-        asked["storageClassName"] = spec.storage_class
-    return _object("v1", "PersistentVolumeClaim", spec.claim, spec, spec=asked)
+    asked = objects.claim_spec(spec.size, "ReadWriteOnce", spec.storage_class)
+    return objects.claim(spec.claim, spec.namespace, asked)
 
 
 def config_map(spec: JobSpec) -> dict[str, Any]:
@@ -256,7 +249,7 @@ def config_map(spec: JobSpec) -> dict[str, Any]:
         telemetry=spec.telemetry,
     )
     data = {SCRIPT: pod_scripts.text(SCRIPT), PLAN: json.dumps(plan, indent=1)}
-    return _object("v1", "ConfigMap", spec.name, spec, data=data)
+    return objects.config_map(spec.name, spec.namespace, data)
 
 
 def job(spec: JobSpec) -> dict[str, Any]:
@@ -264,37 +257,34 @@ def job(spec: JobSpec) -> dict[str, Any]:
 
     Another plan makes another Job, because its pods carry the plan's digest.
     """
-    container = {
-        "name": NAME,
-        "image": spec.image,
-        "command": [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}", f"{pod_scripts.PATH}/{PLAN}"],
-        "volumeMounts": [
-            {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
+    container = objects.container(
+        NAME,
+        spec.image,
+        [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}", f"{pod_scripts.PATH}/{PLAN}"],
+        volumeMounts=[
+            pod_scripts.mount(),
             {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True},
             {"name": "results", "mountPath": RESULTS_PATH},
         ],
-        "securityContext": container_security(),
         # AIPerf starts a process for three of four CPUs; too few of them measure AIPerf instead of the graph.
-        "resources": {"requests": {"cpu": "8", "memory": "16Gi"}, "limits": {"memory": "48Gi"}},
-    }
-    pod = {
-        **_pod(container, spec),
-        "volumes": [
-            {"name": "script", "configMap": {"name": spec.name}},
-            *_model_volumes(spec),
-            _results_volume(spec),
-        ],
-    }
+        resources={"requests": {"cpu": "8", "memory": "16Gi"}, "limits": {"memory": "48Gi"}},
+    )
+    fetched: dict[str, Any] = {}
     if spec.fetched_in is not None:
         served = Weights(model=MODEL_ID, revision=MODEL_REVISION, tokenizer_only=True)
-        pod["initContainers"] = bucket.fetching(spec.fetched_in, [served], None)
-        pod["serviceAccountName"] = bucket.NAME
+        fetched["initContainers"] = bucket.fetching(spec.fetched_in, [served], None)
+        fetched["serviceAccountName"] = bucket.NAME
+    volumes = [pod_scripts.volume(spec.name), *_model_volumes(spec), _results_volume(spec)]
     digest = hashlib.sha256(json.dumps(config_map(spec)["data"]).encode()).hexdigest()[:16]
-    metadata = {"labels": {"app": spec.name, **MANAGED_BY}, "annotations": {PLAN_ANNOTATION: digest}}
-    template = {"metadata": metadata, "spec": pod}
-    seconds = spec.ready_seconds + spec.limit_seconds + 60
-    whole = {"backoffLimit": 0, "activeDeadlineSeconds": seconds, "template": template}
-    return _object("batch/v1", "Job", spec.name, spec, spec=whole)
+    return objects.job(
+        spec.name,
+        spec.namespace,
+        _pod(container, spec, volumes=volumes, **fetched),
+        labels={"app": spec.name},
+        annotations={PLAN_ANNOTATION: digest},
+        backoffLimit=0,
+        activeDeadlineSeconds=spec.ready_seconds + spec.limit_seconds + 60,
+    )
 
 
 def _model_volumes(spec: JobSpec) -> list[dict[str, Any]]:
@@ -305,20 +295,16 @@ def _model_volumes(spec: JobSpec) -> list[dict[str, Any]]:
 
 def reader(spec: JobSpec) -> dict[str, Any]:
     """A pod that holds the results' claim open for a copy, and ends by itself."""
-    container = {
-        "name": "reader",
-        "image": spec.image,
-        "command": [AIPERF_PYTHON, "-c", f"import time; time.sleep({_READER_SECONDS})"],
-        "volumeMounts": [{"name": "results", "mountPath": RESULTS_PATH, "readOnly": True}],
-        "securityContext": container_security(),
-        "resources": {"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
-    }
-    pod = {
-        **_pod(container, spec),
-        "volumes": [_results_volume(spec)],
-        "activeDeadlineSeconds": _READER_SECONDS,
-    }
-    return _object("v1", "Pod", spec.reader, spec, spec=pod)
+    container = objects.container(
+        "reader",
+        spec.image,
+        [AIPERF_PYTHON, "-c", f"import time; time.sleep({_READER_SECONDS})"],
+        volumeMounts=[{"name": "results", "mountPath": RESULTS_PATH, "readOnly": True}],
+        resources={"requests": {"cpu": "1", "memory": "256Mi"}, "limits": {"memory": "1Gi"}},
+    )
+    ends = {"restartPolicy": "Never", "activeDeadlineSeconds": _READER_SECONDS}
+    pod = _pod(container, spec, volumes=[_results_volume(spec)], **ends)
+    return objects.manifest("v1", "Pod", spec.reader, spec.namespace, spec=pod)
 
 
 def copy_command() -> list[str]:
@@ -327,31 +313,16 @@ def copy_command() -> list[str]:
     return [AIPERF_PYTHON, "-c", code]
 
 
-def _pod(container: dict[str, Any], spec: JobSpec) -> dict[str, Any]:
-    without_gpu = {"matchExpressions": [{"key": GPU_PRESENT_LABEL, "operator": "DoesNotExist"}]}
-    pod: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "automountServiceAccountToken": False,
-        "containers": [container],
-        "securityContext": pod_security(),
-        # Load generation on a node that is measured takes CPU from what is measured.
-        "affinity": {
-            "nodeAffinity": {
-                "preferredDuringSchedulingIgnoredDuringExecution": [
-                    {"weight": 100, "preference": without_gpu}
-                ]
-            }
-        },
-    }
-    if spec.pull_secret:
-        pod["imagePullSecrets"] = [{"name": spec.pull_secret}]
-    return pod
+def _pod(container: dict[str, Any], spec: JobSpec, **more: Any) -> dict[str, Any]:
+    """Off GPU nodes: load generation on a node that is measured takes CPU from what is measured."""
+    return objects.pod(
+        [spec.pull_secret],
+        containers=[container],
+        automountServiceAccountToken=False,
+        affinity=node_affinity(off_gpus=True),
+        **more,
+    )
 
 
 def _results_volume(spec: JobSpec) -> dict[str, Any]:
     return {"name": "results", "persistentVolumeClaim": {"claimName": spec.claim}}
-
-
-def _object(api_version: str, kind: str, name: str, of: JobSpec, **rest: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

@@ -9,11 +9,10 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
 
-from graphs import aws_cli, pod_scripts
+from graphs import aws_cli, objects, pod_scripts
 from graphs.command import variables
-from graphs.names import CACHE_CLAIM, CACHE_PATH, DOWNLOAD_JOB, MANAGED_BY
+from graphs.names import CACHE_CLAIM, CACHE_PATH, DOWNLOAD_JOB
 from graphs.scripts.bucket.store import PREFIX
-from graphs.security import container_security
 from targets.plan import Weights
 
 NAME = "model-bucket"
@@ -48,21 +47,12 @@ def config_map(namespace: str, *, bucket: Any, region: str) -> dict[str, Any]:
     return made
 
 
-def service_account(name: str, namespace: str) -> dict[str, Any]:
-    """An account for pods that no operator gives one."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-    }
-
-
 def volumes(gib: int | None) -> list[dict[str, Any]]:
     """The pod's own disk instead of a claim, the programs and the CLI. gib: its size, None for no weights."""
     size = _SMALL if gib is None else f"{gib}Gi"
     return [
         {"name": CACHE_CLAIM, "emptyDir": {"sizeLimit": size}},
-        {"name": NAME, "configMap": {"name": NAME}},
+        pod_scripts.volume(NAME, NAME),
         aws_cli.volume(),
     ]
 
@@ -71,7 +61,7 @@ def mounts() -> list[dict[str, Any]]:
     """What a container needs that runs one of the programs."""
     return [
         {"name": CACHE_CLAIM, "mountPath": CACHE_PATH},
-        {"name": NAME, "mountPath": _FOLDER, "readOnly": True},
+        pod_scripts.mount(NAME, _PACKAGE),
         aws_cli.mount(),
     ]
 
@@ -109,17 +99,16 @@ def fetching(image: str, models: Iterable[Weights], gib: int | None) -> list[dic
         # The image asks for every GPU where the container runtime listens to that.
         "NVIDIA_VISIBLE_DEVICES": "void",
     }
-    copying = {
-        "name": "copy-weights",
-        "image": image,
+    copying = objects.container(
+        "copy-weights",
+        image,
         **command("fetch"),
-        "env": [*variables(env), *environment("fetch")],
-        "volumeMounts": mounts(),
-        "resources": {"requests": {"ephemeral-storage": _SMALL if gib is None else f"{gib}Gi"}},
-        "securityContext": container_security(),
+        env=[*variables(env), *environment("fetch")],
+        volumeMounts=mounts(),
+        resources={"requests": {"ephemeral-storage": _SMALL if gib is None else f"{gib}Gi"}},
         # So that the pod's status says why a copy failed.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-    }
+        terminationMessagePolicy="FallbackToLogsOnError",
+    )
     return [aws_cli.init_container(), copying]
 
 

@@ -5,8 +5,9 @@ Which chart and which version stands in `targets/versions.py`; the platform's is
 
 from typing import Any
 
+from graphs.gpu_nodes import GPU_PRESENT_LABEL, GPU_TAINT, among, node_affinity
 from graphs.names import MANAGED_BY
-from graphs.placement import GPU_PRESENT_LABEL, gpu_toleration
+from graphs.objects import claim_spec
 from targets.platform import GROVE_OWNS_POD_GROUPS_SINCE, Addon, Platform
 from targets.releases import Version
 from targets.versions import KUBE_PROMETHEUS_STACK, Chart
@@ -76,12 +77,7 @@ def _addon(addon: Addon) -> dict[str, bool]:
 
 def prometheus_values(retention_days: int, storage_class: str | None, storage: str) -> dict[str, Any]:
     """Values of kube-prometheus-stack. storage: size of the claim that Prometheus keeps its series on."""
-    claim: dict[str, Any] = {
-        "accessModes": ["ReadWriteOnce"],
-        "resources": {"requests": {"storage": storage}},
-    }
-    if storage_class:
-        claim["storageClassName"] = storage_class
+    claim = claim_spec(storage, "ReadWriteOnce", storage_class)
     return {
         "fullnameOverride": KUBE_PROMETHEUS_STACK.name,
         "prometheus": {
@@ -141,32 +137,26 @@ def gpu_operator_values() -> dict[str, Any]:
         "gfd": {"enabled": True},
         "nfd": {"enabled": True},
         "dcgmExporter": {"enabled": True},
-        "daemonsets": {"tolerations": [gpu_toleration()]},
-        "node-feature-discovery": {"worker": {"tolerations": [gpu_toleration()]}},
+        "daemonsets": {"tolerations": [GPU_TAINT.toleration]},
+        "node-feature-discovery": {"worker": {"tolerations": [GPU_TAINT.toleration]}},
     }
 
 
 def efa_values() -> dict[str, Any]:
     """Values of the EFA device plugin, which tolerates nothing of its own accord."""
-    return {"tolerations": [gpu_toleration()]}
+    return {"tolerations": [GPU_TAINT.toleration]}
 
 
 def dra_values() -> dict[str, Any]:
     """Values of NVIDIA's DRA driver: ComputeDomains only, GPUs stay with the device plugin."""
-    present = {"key": GPU_PRESENT_LABEL, "operator": "In", "values": ["true"]}
-    terms = [{"matchExpressions": [present]}]
     return {
         "resources": {"gpus": {"enabled": False}, "computeDomains": {"enabled": True}},
         # The chart wants control-plane nodes, which EKS does not show (aicr PR#93). None takes a default away;
         # pulumi-kubernetes hands it to Helm from 4.30 on.
         "controller": {"affinity": None, "nodeSelector": None, "tolerations": []},
         "kubeletPlugin": {
-            "affinity": {
-                "nodeAffinity": {
-                    "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}
-                }
-            },
-            "tolerations": [gpu_toleration()],
+            "affinity": node_affinity(among(GPU_PRESENT_LABEL, "true")),
+            "tolerations": [GPU_TAINT.toleration],
         },
     }
 

@@ -5,7 +5,7 @@ Source: NVIDIA's DRA driver (resource.nvidia.com/v1beta1); one ComputeDomain per
 
 from typing import Any
 
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 from targets.plan import GraphPlan
 
 CLAIM = "compute-domain-channel"
@@ -23,15 +23,11 @@ def compute_domain(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     0 lets the domain follow its pods (driver 25.8.0 and later): how many nodes several workers share is the
     scheduler's choice.
     """
-    return {
-        "apiVersion": "resource.nvidia.com/v1beta1",
-        "kind": "ComputeDomain",
-        "metadata": {"name": plan.name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": {
-            "numNodes": 0 if plan.target.disaggregated else plan.workers[0].nodes,
-            "channel": {"resourceClaimTemplate": {"name": claim_template(plan.name)}},
-        },
+    spec = {
+        "numNodes": 0 if plan.target.disaggregated else plan.workers[0].nodes,
+        "channel": {"resourceClaimTemplate": {"name": claim_template(plan.name)}},
     }
+    return manifest("resource.nvidia.com/v1beta1", "ComputeDomain", plan.name, namespace, spec=spec)
 
 
 def pod_claim(plan: GraphPlan) -> dict[str, str]:

@@ -14,6 +14,7 @@ from graphs import (
     inference_extension,
     kv_transfer,
     mocker,
+    objects,
     observability,
     planner,
     pod_cache,
@@ -31,7 +32,6 @@ from graphs.names import (
     CACHE_PATH,
     ENGINE_FILES_PATH,
     LABEL_PREFIX,
-    MANAGED_BY,
     ROLE_LABEL,
     SYSTEM_PORT,
     VERSION_LABEL,
@@ -41,8 +41,6 @@ from graphs.names import (
 from graphs.placement import cpu_affinity, frontend_affinity, worker_affinity, worker_nodes
 from graphs.security import (
     as_root,
-    container_security,
-    pod_security,
     security_beside,
     worker_pod_security,
     worker_security,
@@ -120,11 +118,15 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
         spec["services"] = {component.name: _v1alpha1(plan, component) for component in components}
     else:
         spec["components"] = [_v1beta1(plan, component) for component in components]
-    labels = {**MANAGED_BY, VERSION_LABEL: str(plan.version)}
-    metadata: dict[str, Any] = {"name": plan.name, "namespace": namespace, "labels": labels}
-    if plan.in_one_pod:
-        metadata["annotations"] = dict(worker_pod.DISCOVERY_ANNOTATION)
-    return {"apiVersion": api_version, "kind": "DynamoGraphDeployment", "metadata": metadata, "spec": spec}
+    return objects.manifest(
+        api_version,
+        "DynamoGraphDeployment",
+        plan.name,
+        namespace,
+        labels={VERSION_LABEL: str(plan.version)},
+        annotations=worker_pod.DISCOVERY_ANNOTATION if plan.in_one_pod else None,
+        spec=spec,
+    )
 
 
 def _frontend(plan: GraphPlan) -> Component:
@@ -332,12 +334,7 @@ def _worker_environment(plan: GraphPlan, role: Role) -> dict[str, str]:
 
 
 def _pod(plan: GraphPlan, *, security: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    secret = plan.image_knobs.pull_secret
-    return {
-        **spec,
-        "securityContext": dict(security or pod_security()),
-        **({"imagePullSecrets": [{"name": secret}]} if secret else {}),
-    }
+    return objects.pod([plan.image_knobs.pull_secret], security=security, **spec)
 
 
 def _container(
@@ -350,15 +347,16 @@ def _container(
     probes: Mapping[str, Any],
     security: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    return {
-        "name": name,
-        "image": image,
-        **({} if command is None else {"command": command.argv, "args": list(command.args)}),
-        "env": variables(env),
-        **({"volumeMounts": mounts} if mounts else {}),
-        "securityContext": dict(security or container_security()),
+    return objects.container(
+        name,
+        image,
+        None if command is None else command.argv,
+        args=None if command is None else list(command.args),
+        env=variables(env),
+        volumeMounts=mounts or None,
+        security=security,
         **probes,
-    }
+    )
 
 
 def _digest(files: Mapping[str, Any]) -> str:

@@ -6,7 +6,7 @@ next node's drain waits until those answer elsewhere. Workers that fit one node 
 
 from typing import Any
 
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 from graphs.placement import GRAPH_LABEL
 from targets.checks import component_name
 from targets.plan import GraphPlan, WorkerPlan
@@ -35,18 +35,11 @@ def _on_one_node(plan: GraphPlan, planned: WorkerPlan) -> int:
 
 
 def _budget(plan: GraphPlan, namespace: str, component: str, at_once: int) -> dict[str, Any]:
-    return {
-        "apiVersion": "policy/v1",
-        "kind": "PodDisruptionBudget",
-        "metadata": {
-            "name": f"{plan.name}-{component.lower()}",
-            "namespace": namespace,
-            "labels": dict(MANAGED_BY),
-        },
-        "spec": {
-            "maxUnavailable": at_once,
-            "selector": {"matchLabels": {GRAPH_LABEL: plan.name, _COMPONENT_LABEL: component}},
-            # Pods that never became ready keep no node from draining.
-            "unhealthyPodEvictionPolicy": "AlwaysAllow",
-        },
+    spec = {
+        "maxUnavailable": at_once,
+        "selector": {"matchLabels": {GRAPH_LABEL: plan.name, _COMPONENT_LABEL: component}},
+        # Pods that never became ready keep no node from draining.
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
     }
+    name = f"{plan.name}-{component.lower()}"
+    return manifest("policy/v1", "PodDisruptionBudget", name, namespace, spec=spec)

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from graphs.names import MANAGED_BY
-from graphs.placement import gpu_toleration
-from graphs.security import container_security, pod_security
+from graphs import objects
+from graphs.gpu_nodes import GPU_TAINT
 from targets.plan import GraphPlan
 
 NAME = "image-pull"
@@ -35,36 +34,28 @@ def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], names
     """
     images = sorted({each.image for each in plans})
     pull_secrets = sorted({each.image_knobs.pull_secret for each in plans if each.image_knobs.pull_secret})
-    pod: dict[str, Any] = {
-        "nodeSelector": {INSTANCE_TYPE_LABEL: instance_type},
-        "tolerations": [gpu_toleration()],
-        "securityContext": pod_security(),
-        "automountServiceAccountToken": False,
+    pod = objects.pod(
+        pull_secrets,
+        nodeSelector={INSTANCE_TYPE_LABEL: instance_type},
+        tolerations=[GPU_TAINT.toleration],
+        automountServiceAccountToken=False,
         # `sleep` as the first process hears no SIGTERM.
-        "terminationGracePeriodSeconds": 1,
-        "containers": [_container(f"image-{position}", image) for position, image in enumerate(images)],
+        terminationGracePeriodSeconds=1,
+        containers=[_container(f"image-{position}", image) for position, image in enumerate(images)],
+    )
+    spec = {
+        "selector": {"matchLabels": {"app": name}},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": objects.pod_template(pod, {"app": name}),
     }
-    if pull_secrets:
-        pod["imagePullSecrets"] = [{"name": name} for name in pull_secrets]
-    labels = {"app": name, **MANAGED_BY}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "DaemonSet",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": {
-            "selector": {"matchLabels": {"app": name}},
-            "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
-            "template": {"metadata": {"labels": labels}, "spec": pod},
-        },
-    }
+    return objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
 
 
 def _container(name: str, image: str) -> dict[str, Any]:
-    return {
-        "name": name,
-        "image": image,
-        "command": ["sleep", "infinity"],
-        "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
-        "resources": {"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "64Mi"}},
-        "securityContext": container_security(),
-    }
+    return objects.container(
+        name,
+        image,
+        ["sleep", "infinity"],
+        env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+        resources={"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "64Mi"}},
+    )

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphs.inference_extension import POOL_GROUP, ROUTED_PATHS, pool_name
-from graphs.names import HTTP_PORT, MANAGED_BY, frontend_service
+from graphs.names import HTTP_PORT, frontend_service
+from graphs.objects import manifest
 
 ROUTE = "openai-api"
 KEYS_SECRET = "openai-api-keys"
@@ -33,22 +34,18 @@ def http_route(
     """
     picked = [{"path": {"type": "Exact", "value": path}} for path in ROUTED_PATHS]
     pool = {"group": POOL_GROUP, "kind": "InferencePool", "name": pool_name(graph), "port": HTTP_PORT}
-    return {
-        "apiVersion": f"{_GATEWAY_GROUP}/v1",
-        "kind": "HTTPRoute",
-        "metadata": _metadata(namespace),
-        "spec": {
-            "parentRefs": [{"name": gateway, "namespace": gateway_namespace, "sectionName": listener}],
-            "hostnames": [host],
-            "rules": [
-                *([_rule(picked, pool)] if inference_extension else []),
-                _rule(
-                    [{"path": {"type": "PathPrefix", "value": "/v1"}}],
-                    {"name": frontend_service(graph), "port": HTTP_PORT},
-                ),
-            ],
-        },
+    spec = {
+        "parentRefs": [{"name": gateway, "namespace": gateway_namespace, "sectionName": listener}],
+        "hostnames": [host],
+        "rules": [
+            *([_rule(picked, pool)] if inference_extension else []),
+            _rule(
+                [{"path": {"type": "PathPrefix", "value": "/v1"}}],
+                {"name": frontend_service(graph), "port": HTTP_PORT},
+            ),
+        ],
     }
+    return manifest(f"{_GATEWAY_GROUP}/v1", "HTTPRoute", ROUTE, namespace, spec=spec)
 
 
 def _rule(matches: Sequence[Mapping[str, Any]], backend: Mapping[str, Any]) -> dict[str, Any]:
@@ -62,19 +59,11 @@ def _rule(matches: Sequence[Mapping[str, Any]], backend: Mapping[str, Any]) -> d
 
 def security_policy(namespace: str, keys_secret: str) -> dict[str, Any]:
     """Lets requests through that carry one of the Secret's keys, as OpenAI's clients send theirs."""
-    return {
-        "apiVersion": "gateway.envoyproxy.io/v1alpha1",
-        "kind": "SecurityPolicy",
-        "metadata": _metadata(namespace),
-        "spec": {
-            "targetRefs": [{"group": _GATEWAY_GROUP, "kind": "HTTPRoute", "name": ROUTE}],
-            "apiKeyAuth": {
-                "credentialRefs": [{"group": "", "kind": "Secret", "name": keys_secret}],
-                "extractFrom": [{"headers": ["authorization"]}],
-            },
+    spec = {
+        "targetRefs": [{"group": _GATEWAY_GROUP, "kind": "HTTPRoute", "name": ROUTE}],
+        "apiKeyAuth": {
+            "credentialRefs": [{"group": "", "kind": "Secret", "name": keys_secret}],
+            "extractFrom": [{"headers": ["authorization"]}],
         },
     }
-
-
-def _metadata(namespace: str) -> Mapping[str, Any]:
-    return {"name": ROUTE, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    return manifest("gateway.envoyproxy.io/v1alpha1", "SecurityPolicy", ROUTE, namespace, spec=spec)

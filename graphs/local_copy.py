@@ -3,10 +3,9 @@
 import json
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import objects, pod_scripts
 from graphs.command import variables
 from graphs.names import CACHE_CLAIM, CACHE_PATH, VOCABULARY_PATH
-from graphs.security import container_security
 from targets.plan import GraphPlan
 
 _VOLUME = "local-models"
@@ -28,7 +27,7 @@ def volumes(plan: GraphPlan) -> list[dict[str, Any]]:
     """The pod's own volume on its node, which goes with the pod, and the script."""
     return [
         {"name": _VOLUME, "emptyDir": {"sizeLimit": _size(plan)}},
-        {"name": "copy-weights", "configMap": {"name": config_map_name(plan.name)}},
+        pod_scripts.volume(config_map_name(plan.name), "copy-weights"),
     ]
 
 
@@ -52,21 +51,20 @@ def init_container(plan: GraphPlan) -> dict[str, Any]:
         "SHARED": _SHARED_PATH,
         "VOCABULARY_PATH": VOCABULARY_PATH,
     }
-    return {
-        "name": "copy-weights",
-        "image": plan.image,
-        "command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
-        "env": variables(env),
-        "volumeMounts": [
+    return objects.container(
+        "copy-weights",
+        plan.image,
+        ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
+        env=variables(env),
+        volumeMounts=[
             {"name": CACHE_CLAIM, "mountPath": _SHARED_PATH, "readOnly": True},
             {"name": _VOLUME, "mountPath": CACHE_PATH},
-            {"name": "copy-weights", "mountPath": pod_scripts.PATH, "readOnly": True},
+            pod_scripts.mount("copy-weights"),
         ],
-        "resources": {"requests": {"ephemeral-storage": _size(plan)}},
-        "securityContext": container_security(),
+        resources={"requests": {"ephemeral-storage": _size(plan)}},
         # So that the pod's status says why a copy failed.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-    }
+        terminationMessagePolicy="FallbackToLogsOnError",
+    )
 
 
 def _size(plan: GraphPlan) -> str:

@@ -5,18 +5,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from graphs import aws_cli, bucket, pod_scripts
+from graphs import aws_cli, bucket, objects, pod_scripts
 from graphs.command import variables
 from graphs.names import (
     CACHE_CLAIM,
     CACHE_PATH,
     DOWNLOAD_JOB,
-    MANAGED_BY,
     TOKEN_KEY,
     VOCABULARY_PATH,
 )  # fmt: skip
-from graphs.placement import ARCH_LABEL
-from graphs.security import USER, container_security, pod_security
+from graphs.placement import on_archs
+from graphs.security import USER, container_security
 from targets.plan import Weights
 
 _SCRIPT = "download_model.py"
@@ -30,16 +29,9 @@ def claim(
 
     volume: name of the PersistentVolume that it takes, None for one that its class makes.
     """
-    spec: dict[str, Any] = {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": size}}}
-    if volume:
-        spec |= {"volumeName": volume, "storageClassName": ""}
-    elif storage_class:
-        spec["storageClassName"] = storage_class
-    return {
-        "apiVersion": "v1",
-        "kind": "PersistentVolumeClaim",
-        "metadata": _metadata(CACHE_CLAIM, namespace),
-    } | {"spec": spec}
+    return objects.claim(
+        CACHE_CLAIM, namespace, objects.claim_spec(size, "ReadWriteMany", storage_class, volume)
+    )
 
 
 def script_config_map(namespace: str) -> dict[str, Any]:
@@ -52,7 +44,7 @@ def download_job(
     *,
     weights: Sequence[Weights],
     image: str,
-    archs: tuple[str, ...],
+    archs: Sequence[str],
     token_secret: str | None,
     pull_secret: str | None,
     own_root: bool = False,
@@ -80,48 +72,35 @@ def download_job(
         volumes.append({"name": "token", "secret": {"secretName": token_secret, "defaultMode": 0o440}})
         mounts.append({"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True})
         env["HF_TOKEN_PATH"] = f"{_TOKEN_PATH}/{TOKEN_KEY}"
-    container = {
-        "name": "download",
-        "image": image,
-        **runs,
-        "env": [*variables(env), *(bucket.environment("fill") if bucket_gib else [])],
-        "volumeMounts": mounts,
-        "securityContext": container_security(),
-        # So that the pod's status, and with it the message of a failed `up`, says why.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).
-        "resources": {"requests": {"cpu": "2", "memory": "8Gi"}, "limits": {"memory": "16Gi"}},
-    }
-    arch = {"matchExpressions": [{"key": ARCH_LABEL, "operator": "In", "values": list(archs)}]}
-    pod: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "containers": [container],
-        "volumes": volumes,
-        "securityContext": pod_security(),
-        "affinity": {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [arch]}}
-        },
-    }
-    if own_root:
-        pod["initContainers"] = [_own_root(image)]
+    # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).
+    asked = {"cpu": "2", "memory": "8Gi"}
+    before: dict[str, Any] = {"initContainers": [_own_root(image)]} if own_root else {}
     if bucket_gib is not None:
         # The scheduler finds a node whose disk has room for the download; on CPU nodes of the stack's that is the root.
-        container["resources"]["requests"]["ephemeral-storage"] = f"{bucket_gib}Gi"
-        pod |= {"initContainers": [aws_cli.init_container()], "serviceAccountName": bucket.WRITER}
-    if pull_secret:
-        pod["imagePullSecrets"] = [{"name": pull_secret}]
-    metadata = _metadata(DOWNLOAD_JOB, namespace)
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": metadata,
-        "spec": {
-            "backoffLimit": 3,
-            "completions": 1,
-            "parallelism": 1,
-            "template": {"metadata": {"labels": {"app": DOWNLOAD_JOB, **MANAGED_BY}}, "spec": pod},
-        },
-    }
+        asked["ephemeral-storage"] = f"{bucket_gib}Gi"
+        before = {"initContainers": [aws_cli.init_container()], "serviceAccountName": bucket.WRITER}
+    container = objects.container(
+        "download",
+        image,
+        **runs,
+        env=[*variables(env), *(bucket.environment("fill") if bucket_gib else [])],
+        volumeMounts=mounts,
+        # So that the pod's status, and with it the message of a failed `up`, says why.
+        terminationMessagePolicy="FallbackToLogsOnError",
+        resources={"requests": asked, "limits": {"memory": "16Gi"}},
+    )
+    pod = objects.pod(
+        [pull_secret], containers=[container], volumes=volumes, affinity=on_archs(archs), **before
+    )
+    return objects.job(
+        DOWNLOAD_JOB,
+        namespace,
+        pod,
+        labels={"app": DOWNLOAD_JOB},
+        backoffLimit=3,
+        completions=1,
+        parallelism=1,
+    )
 
 
 def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
@@ -129,11 +108,11 @@ def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str
     read_only = {"readOnly": True} if existing else {}
     volumes = [
         {"name": CACHE_CLAIM, "persistentVolumeClaim": {"claimName": existing or CACHE_CLAIM, **read_only}},
-        {"name": "script", "configMap": {"name": DOWNLOAD_JOB}},
+        pod_scripts.volume(DOWNLOAD_JOB),
     ]
     mounts = [
         {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, **read_only},
-        {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
+        pod_scripts.mount(),
     ]
     return volumes, mounts
 
@@ -142,14 +121,10 @@ def _own_root(image: str) -> dict[str, Any]:
     """Root with one capability, for one call: a new Lustre file system belongs to root and ignores fsGroup."""
     security = container_security() | {"runAsUser": 0, "runAsNonRoot": False}
     security["capabilities"] = {"drop": ["ALL"], "add": ["CHOWN"]}
-    return {
-        "name": "own-root",
-        "image": image,
-        "command": ["chown", f"{USER}:{USER}", CACHE_PATH],
-        "volumeMounts": [{"name": CACHE_CLAIM, "mountPath": CACHE_PATH}],
-        "securityContext": security,
-    }
-
-
-def _metadata(name: str, namespace: str) -> dict[str, Any]:
-    return {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    return objects.container(
+        "own-root",
+        image,
+        ["chown", f"{USER}:{USER}", CACHE_PATH],
+        volumeMounts=[{"name": CACHE_CLAIM, "mountPath": CACHE_PATH}],
+        security=security,
+    )

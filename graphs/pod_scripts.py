@@ -3,7 +3,7 @@
 from importlib.resources import files
 from typing import Any
 
-from graphs.names import MANAGED_BY
+from graphs import objects
 
 PATH = "/opt/dynamo-gpt-oss"
 """Where pods mount the ConfigMap with their script."""
@@ -16,20 +16,21 @@ def text(script: str) -> str:
 
 def config_map(name: str, namespace: str, script: str) -> dict[str, Any]:
     """The ConfigMap that holds a script alone."""
-    return _config_map(name, namespace, {script: text(script)})
+    return objects.config_map(name, namespace, {script: text(script)})
 
 
 def package_config_map(name: str, namespace: str, package: str) -> dict[str, Any]:
     """The ConfigMap that holds the modules of a package of `scripts/`, to be mounted as a folder of its name."""
     modules = [each.name for each in files("graphs.scripts").joinpath(package).iterdir()]
     scripts = sorted(module for module in modules if module.endswith(".py"))
-    return _config_map(name, namespace, {script: text(f"{package}/{script}") for script in scripts})
+    return objects.config_map(name, namespace, {script: text(f"{package}/{script}") for script in scripts})
 
 
-def _config_map(name: str, namespace: str, data: dict[str, str]) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "data": data,
-    }
+def volume(config_map: str, name: str = "script") -> dict[str, Any]:
+    """The ConfigMap of a script as a pod's volume."""
+    return {"name": name, "configMap": {"name": config_map}}
+
+
+def mount(name: str = "script", package: str | None = None) -> dict[str, Any]:
+    """That volume in a container. package: what its modules are imported from, None for a script alone."""
+    return {"name": name, "mountPath": f"{PATH}/{package}" if package else PATH, "readOnly": True}

@@ -5,14 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 
 REGISTRY = "nvcr.io"
 PULL_SECRET = "ngc-pull-secret"
 DOCKER_CONFIG_KEY = ".dockerconfigjson"
 DOCKER_CONFIG_TYPE = "kubernetes.io/dockerconfigjson"
 SECRET_STORE = "aws-secrets-manager"
-API_VERSION = "external-secrets.io/v1"
+_API_VERSION = "external-secrets.io/v1"
 _FETCHED_KEY = "token"
 
 
@@ -32,12 +32,8 @@ def docker_config(password: str) -> str:
 
 def secret_store(namespace: str, region: str) -> dict[str, Any]:
     """The SecretStore of a region. It holds no credential: the operator's own pod identity reads the secrets."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "SecretStore",
-        "metadata": _metadata(f"{SECRET_STORE}-{region}", namespace),
-        "spec": {"provider": {"aws": {"service": "SecretsManager", "region": region}}},
-    }
+    spec = {"provider": {"aws": {"service": "SecretsManager", "region": region}}}
+    return manifest(_API_VERSION, "SecretStore", f"{SECRET_STORE}-{region}", namespace, spec=spec)
 
 
 def token_external_secret(
@@ -59,18 +55,10 @@ def _external_secret(
     namespace: str, name: str, source: AwsSecret, refresh_minutes: int, template: Mapping[str, Any]
 ) -> dict[str, Any]:
     remote = {"key": source.name} | ({"property": source.key} if source.key else {})
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ExternalSecret",
-        "metadata": _metadata(name, namespace),
-        "spec": {
-            "refreshInterval": f"{refresh_minutes}m",
-            "secretStoreRef": {"kind": "SecretStore", "name": f"{SECRET_STORE}-{source.region}"},
-            "target": {"name": name, "creationPolicy": "Owner", "template": dict(template)},
-            "data": [{"secretKey": _FETCHED_KEY, "remoteRef": remote}],
-        },
+    spec = {
+        "refreshInterval": f"{refresh_minutes}m",
+        "secretStoreRef": {"kind": "SecretStore", "name": f"{SECRET_STORE}-{source.region}"},
+        "target": {"name": name, "creationPolicy": "Owner", "template": dict(template)},
+        "data": [{"secretKey": _FETCHED_KEY, "remoteRef": remote}],
     }
-
-
-def _metadata(name: str, namespace: str) -> dict[str, Any]:
-    return {"name": name, "namespace": namespace, "labels": dict(MANAGED_BY)}
+    return manifest(_API_VERSION, "ExternalSecret", name, namespace, spec=spec)

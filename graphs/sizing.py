@@ -4,8 +4,10 @@ import hashlib
 import json
 from typing import Any
 
-from graphs.names import CACHE_CLAIM, CACHE_PATH, MANAGED_BY, MODEL_PATH
-from graphs.placement import cpu_affinity, gpu_toleration
+from graphs import objects
+from graphs.gpu_nodes import GPU_TAINT
+from graphs.names import CACHE_CLAIM, CACHE_PATH, MODEL_PATH
+from graphs.placement import cpu_affinity
 from graphs.security import container_security
 from targets.catalogue import MODEL_ID
 from targets.hardware import GPU_MEMORY_MIB
@@ -42,12 +44,8 @@ def sizing_request(sizing: Sizing, plan: GraphPlan, namespace: str, platform: Ve
     # A request cannot be changed once profiling began, and a successor of its name could be given the results of the
     # old one's Job. The name is short since the graph that is proposed is named after it, within Grove's limit.
     digest = hashlib.sha256(json.dumps(spec, sort_keys=True).encode()).hexdigest()[:8]
-    return {
-        "apiVersion": "nvidia.com/v1beta1",
-        "kind": "DynamoGraphDeploymentRequest",
-        "metadata": {"name": f"sizing-{digest}", "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": spec,
-    }
+    kind = "DynamoGraphDeploymentRequest"
+    return objects.manifest("nvidia.com/v1beta1", kind, f"sizing-{digest}", namespace, spec=spec)
 
 
 def _workload(sizing: Sizing) -> dict[str, Any]:
@@ -84,15 +82,14 @@ def _profiling_job(plan: GraphPlan) -> dict[str, Any]:
         "resources": {"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"memory": "4Gi"}},
         "securityContext": container_security(),
     }
-    pod: dict[str, Any] = {
-        "containers": [profiler],
-        "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-        "affinity": cpu_affinity(plan),
+    pod = objects.pod(
+        [plan.image_knobs.pull_secret],
+        security={"seccompProfile": {"type": "RuntimeDefault"}},
+        containers=[profiler],
+        affinity=cpu_affinity(plan),
         # The profiler gives them to the graph that it proposes.
-        "tolerations": [gpu_toleration()],
-    }
-    if plan.image_knobs.pull_secret:
-        pod["imagePullSecrets"] = [{"name": plan.image_knobs.pull_secret}]
+        tolerations=[GPU_TAINT.toleration],
+    )
     return {"activeDeadlineSeconds": DEADLINE_SECONDS, "template": {"spec": pod}}
 
 

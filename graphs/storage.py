@@ -5,7 +5,8 @@ Sources: the EFS and FSx CSI drivers' docs and parameters, and the mount options
 
 from typing import Any
 
-from graphs.names import CACHE_CLAIM, MANAGED_BY
+from graphs.names import CACHE_CLAIM
+from graphs.objects import manifest
 from graphs.security import USER
 
 EFS_CLASS = "model-cache-efs"
@@ -43,13 +44,16 @@ def efs_storage_class(file_system: str) -> dict[str, Any]:
     a second file system's claim of the name never binds (aws-efs-csi-driver, docs/parameters.md). The same folder is
     found without it. The access point makes every write the pods' user's, so 700 is enough.
     """
-    return {
-        "metadata": {"name": EFS_CLASS, "labels": dict(MANAGED_BY)},
-        "provisioner": "efs.csi.aws.com",
-        "reclaimPolicy": "Retain",
-        "volumeBindingMode": "Immediate",
-        "mountOptions": ["tls", "iam"],
-        "parameters": {
+    return manifest(
+        "storage.k8s.io/v1",
+        "StorageClass",
+        EFS_CLASS,
+        None,
+        provisioner="efs.csi.aws.com",
+        reclaimPolicy="Retain",
+        volumeBindingMode="Immediate",
+        mountOptions=["tls", "iam"],
+        parameters={
             "provisioningMode": "efs-ap",
             "fileSystemId": file_system,
             "directoryPerms": "700",
@@ -59,7 +63,7 @@ def efs_storage_class(file_system: str) -> dict[str, Any]:
             "subPathPattern": "${.PVC.namespace}/${.PVC.name}",
             "ensureUniqueDirectory": "false",
         },
-    }
+    )
 
 
 def lustre_capacity(size: str) -> int:
@@ -93,15 +97,13 @@ def lustre_volume(
 
 def _volume(namespace: str, size: str, *, options: list[str], csi: dict[str, Any]) -> dict[str, Any]:
     """A volume for the cache's claim and no other."""
-    return {
-        "metadata": {"name": volume_name(namespace), "labels": dict(MANAGED_BY)},
-        "spec": {
-            "capacity": {"storage": size},
-            "accessModes": ["ReadWriteMany"],
-            "persistentVolumeReclaimPolicy": "Retain",
-            "storageClassName": "",
-            "claimRef": {"namespace": namespace, "name": CACHE_CLAIM},
-            "mountOptions": options,
-            "csi": csi,
-        },
+    spec = {
+        "capacity": {"storage": size},
+        "accessModes": ["ReadWriteMany"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "storageClassName": "",
+        "claimRef": {"namespace": namespace, "name": CACHE_CLAIM},
+        "mountOptions": options,
+        "csi": csi,
     }
+    return manifest("v1", "PersistentVolume", volume_name(namespace), None, spec=spec)

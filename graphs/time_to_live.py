@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from graphs import aws_cli, pod_scripts
+from graphs import aws_cli, objects, pod_scripts
 from graphs.benchmark import AIPERF_IMAGE, AIPERF_PYTHON
 from graphs.command import variables
-from graphs.names import MANAGED_BY
-from graphs.security import container_security, pod_security
 
 NAME = "time-to-live"
 SCRIPT = "end_of_life.py"
 SCHEDULE = "*/5 * * * *"
 _MARK_PATH = "/var/run/time-to-live"
 _MARK = f"{_MARK_PATH}/over"
+_RBAC = "rbac.authorization.k8s.io"
 _UNITS = {"h": 3600, "d": 86400}
 _CLOCK = re.compile(rf"{NAME}-([1-9][0-9]*[hd])")
 
@@ -90,16 +89,17 @@ def deployed_end(resources: Iterable[Mapping[str, Any]]) -> datetime | None:
     return None
 
 
-def objects(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
+def manifests(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
     """Everything of it, in the order it is made: script, account, rights, CronJob."""
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": NAME}
-    account = {"kind": "ServiceAccount", "name": NAME, "namespace": spec.namespace}
+    namespace = spec.namespace
+    role = {"apiGroup": _RBAC, "kind": "Role", "name": NAME}
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": namespace}
     return [
-        _object("v1", "ConfigMap", spec, name=clock(spec.ttl), data={SCRIPT: pod_scripts.text(SCRIPT)}),
-        _object("v1", "ServiceAccount", spec),
-        _object("rbac.authorization.k8s.io/v1", "Role", spec, rules=_rules(spec)),
-        _object("rbac.authorization.k8s.io/v1", "RoleBinding", spec, roleRef=role, subjects=[account]),
-        _object("batch/v1", "CronJob", spec, spec=_cron_job(spec)),
+        pod_scripts.config_map(clock(spec.ttl), namespace, SCRIPT),
+        objects.service_account(NAME, namespace),
+        objects.manifest(f"{_RBAC}/v1", "Role", NAME, namespace, rules=_rules(spec)),
+        objects.manifest(f"{_RBAC}/v1", "RoleBinding", NAME, namespace, roleRef=role, subjects=[account]),
+        objects.manifest("batch/v1", "CronJob", NAME, namespace, spec=_cron_job(spec)),
     ]
 
 
@@ -117,11 +117,11 @@ def _rules(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
 
 
 def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
-    look = {
-        "name": "end-graphs",
-        "image": AIPERF_IMAGE,  # small, pinned, and has Python
-        "command": [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}"],
-        "env": variables(
+    look = objects.container(
+        "end-graphs",
+        AIPERF_IMAGE,  # small, pinned, and has Python
+        [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}"],
+        env=variables(
             {
                 "CLOCK": clock(spec.ttl),
                 "GRAPH_API_VERSION": spec.graph_api_version,
@@ -130,31 +130,16 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
                 "SECONDS_TO_LIVE": str(seconds(spec.ttl)),
             }
         ),
-        "volumeMounts": [
-            {"name": "script", "mountPath": pod_scripts.PATH, "readOnly": True},
-            {"name": "mark", "mountPath": _MARK_PATH},
-        ],
-        "securityContext": container_security(),
-        "resources": _little(),
-    }
+        volumeMounts=[pod_scripts.mount(), {"name": "mark", "mountPath": _MARK_PATH}],
+        resources=_little(),
+    )
     groups = spec.node_groups
-    containers = {"containers": [look]}
+    containers: dict[str, Any] = {"containers": [look]}
     if groups is not None:
         containers = {"initContainers": [look], "containers": [_shrink(groups)]}
-    pod: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "serviceAccountName": NAME,
-        **containers,
-        "securityContext": pod_security(),
-        "volumes": [
-            {"name": "script", "configMap": {"name": clock(spec.ttl)}},
-            {"name": "mark", "emptyDir": {}},
-        ],
-    }
-    if spec.pull_secret:
-        pod["imagePullSecrets"] = [{"name": spec.pull_secret}]
-    template = {"metadata": {"labels": {"app": NAME, **MANAGED_BY}}, "spec": pod}
-    job = {"backoffLimit": 1, "activeDeadlineSeconds": 270, "template": template}
+    volumes = [pod_scripts.volume(clock(spec.ttl)), {"name": "mark", "emptyDir": {}}]
+    pod = objects.pod([spec.pull_secret], serviceAccountName=NAME, volumes=volumes, **containers)
+    job = objects.job_spec(pod, labels={"app": NAME}, backoffLimit=1, activeDeadlineSeconds=270)
     return {
         "schedule": SCHEDULE,
         "concurrencyPolicy": "Forbid",
@@ -166,11 +151,11 @@ def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
 
 def _shrink(groups: NodeGroups) -> dict[str, Any]:
     """The second container: nothing unless the first left its mark."""
-    return {
-        "name": "shrink-gpu-pools",
-        "image": aws_cli.IMAGE,
-        "command": ["/bin/sh", "-ec", SHRINK],
-        "env": variables(
+    return objects.container(
+        "shrink-gpu-pools",
+        aws_cli.IMAGE,
+        ["/bin/sh", "-ec", SHRINK],
+        env=variables(
             {
                 "AWS_REGION": groups.region,
                 "CLUSTER": groups.cluster,
@@ -179,16 +164,10 @@ def _shrink(groups: NodeGroups) -> dict[str, Any]:
                 "STACK": groups.stack,
             }
         ),
-        "volumeMounts": [{"name": "mark", "mountPath": _MARK_PATH}],
-        "securityContext": container_security(),
-        "resources": _little(),
-    }
+        volumeMounts=[{"name": "mark", "mountPath": _MARK_PATH}],
+        resources=_little(),
+    )
 
 
 def _little() -> dict[str, Any]:
     return {"requests": {"cpu": "50m", "memory": "128Mi"}, "limits": {"memory": "256Mi"}}
-
-
-def _object(api_version: str, kind: str, of: TimeToLiveSpec, name: str = NAME, **rest: Any) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": of.namespace, "labels": dict(MANAGED_BY)}
-    return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **rest}

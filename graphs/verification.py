@@ -4,13 +4,12 @@ import hashlib
 import json
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import objects, pod_scripts
 from graphs.deployment import engine_files, graph_deployment
 from graphs.monitoring.queries import bytes_written_by_nixl, transferred_bytes
-from graphs.names import HTTP_PORT, LABEL_PREFIX, MANAGED_BY, NIXL_PORT, SYSTEM_PORT, frontend_service
-from graphs.placement import ARCH_LABEL
+from graphs.names import HTTP_PORT, LABEL_PREFIX, NIXL_PORT, SYSTEM_PORT, frontend_service
+from graphs.placement import on_archs
 from graphs.scripts.verification.expectation import Expectation
-from graphs.security import container_security, pod_security
 from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan
 
@@ -62,50 +61,36 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
     timeout_seconds: how long the graph may take to answer; the checks themselves have ten minutes more.
     """
     url = f"http://{frontend_service(plan.name)}.{namespace}.svc:{HTTP_PORT}"
-    container = {
-        "name": "verify",
-        "image": plan.image,
-        "command": ["python3", "-m", _PACKAGE],
-        "args": [
+    container = objects.container(
+        "verify",
+        plan.image,
+        ["python3", "-m", _PACKAGE],
+        args=[
             *("--url", url, *_arguments(expectation(plan))),
             *(word for port in _worker_ports(plan) for word in ("--worker-port", str(port))),
             *("--wait", str(timeout_seconds)),
         ],
-        "workingDir": pod_scripts.PATH,
-        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}},
-        "securityContext": container_security(),
+        workingDir=pod_scripts.PATH,
+        resources={"requests": {"cpu": "100m", "memory": "128Mi"}},
         # So that a failed update says which check failed, and what to do.
-        "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [{"name": "script", "mountPath": f"{pod_scripts.PATH}/{_PACKAGE}", "readOnly": True}],
-    }
-    arch = {
-        "matchExpressions": [{"key": ARCH_LABEL, "operator": "In", "values": list(plan.image_knobs.archs)}]
-    }
-    pod: dict[str, Any] = {
-        "restartPolicy": "Never",
-        "containers": [container],
-        "volumes": [{"name": "script", "configMap": {"name": job_name(plan.name)}}],
-        "securityContext": pod_security(),
-        "affinity": {
-            "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [arch]}}
-        },
-    }
-    if plan.image_knobs.pull_secret:
-        pod["imagePullSecrets"] = [{"name": plan.image_knobs.pull_secret}]
-    annotations = {GRAPH_ANNOTATION: _digest(plan, namespace)}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": job_name(plan.name), "namespace": namespace, "labels": dict(MANAGED_BY)},
-        "spec": {
-            "backoffLimit": 0,
-            "podFailurePolicy": {
-                "rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]
-            },
-            "activeDeadlineSeconds": timeout_seconds + _CHECKS_SECONDS,
-            "template": {"metadata": {"labels": dict(MANAGED_BY), "annotations": annotations}, "spec": pod},
-        },
-    }
+        terminationMessagePolicy="FallbackToLogsOnError",
+        volumeMounts=[pod_scripts.mount(package=_PACKAGE)],
+    )
+    pod = objects.pod(
+        [plan.image_knobs.pull_secret],
+        containers=[container],
+        volumes=[pod_scripts.volume(job_name(plan.name))],
+        affinity=on_archs(plan.image_knobs.archs),
+    )
+    return objects.job(
+        job_name(plan.name),
+        namespace,
+        pod,
+        annotations={GRAPH_ANNOTATION: _digest(plan, namespace)},
+        backoffLimit=0,
+        podFailurePolicy={"rules": [{"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget"}]}]},
+        activeDeadlineSeconds=timeout_seconds + _CHECKS_SECONDS,
+    )
 
 
 def _arguments(expected: Expectation) -> list[str]:

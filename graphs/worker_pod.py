@@ -11,11 +11,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from graphs import pod_scripts
+from graphs import objects, pod_scripts
 from graphs.command import Command
 from graphs.names import SYSTEM_PORT
 from graphs.probes import beside_worker
-from graphs.security import container_security
 from targets.catalogue import Role
 from targets.plan import GraphPlan, WorkerPlan
 
@@ -107,27 +106,26 @@ def argv() -> list[str]:
 
 def volume(plan: GraphPlan) -> dict[str, Any]:
     """The script."""
-    return {"name": "run-workers", "configMap": {"name": config_map_name(plan.name)}}
+    return pod_scripts.volume(config_map_name(plan.name), "run-workers")
 
 
 def mount() -> dict[str, Any]:
     """Where the container finds it."""
-    return {"name": "run-workers", "mountPath": pod_scripts.PATH, "readOnly": True}
+    return pod_scripts.mount("run-workers")
 
 
 def containers_beside(plan: GraphPlan) -> list[dict[str, Any]]:
     """A container for each worker, by its name."""
     return [
-        {
-            "name": process.name,
-            "image": plan.image,
-            "command": ["python3", "-c", _WAIT],
+        objects.container(
+            process.name,
+            plan.image,
+            ["python3", "-c", _WAIT],
             # NVIDIA's runtime shows GPUs to a container that asks for none, if its image says so.
-            "env": [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
-            "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
-            "securityContext": container_security(),
+            env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+            resources={"requests": {"cpu": "10m", "memory": "32Mi"}},
             **beside_worker(process.system_port),
-        }
+        )
         for process in processes(plan)
     ]
 

@@ -17,7 +17,7 @@ from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
 from components.network import Network, NetworkArgs, zones_with
 from components.node_release import Versions
 from components.zones import zones_of_account
-from graphs.placement import pool_labels
+from graphs.gpu_nodes import pool_labels
 from stacks.before_up import public_ranges
 from stacks.cost import cpu_instance
 from stacks.pools import StackPool

@@ -7,7 +7,7 @@ from typing import Any
 from graphs import time_to_live
 from graphs.monitoring import queries
 from graphs.monitoring.pod_monitors import API_VERSION
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 from targets.plan import GraphPlan
 
 WARNING, CRITICAL = "warning", "critical"
@@ -34,12 +34,8 @@ def prometheus_rule(
     """Every rule of the stack. labels: what the Prometheus selects rules by."""
     rules = [rule for plan in plans for rule in _graph_rules(plan, namespace, objectives)]
     rules += _stack_rules(namespace, objectives)
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PrometheusRule",
-        "metadata": {"name": "dynamo-gpt-oss", "namespace": namespace, "labels": {**MANAGED_BY, **labels}},
-        "spec": {"groups": [{"name": "dynamo-gpt-oss", "rules": rules}]},
-    }
+    spec = {"groups": [{"name": "dynamo-gpt-oss", "rules": rules}]}
+    return manifest(API_VERSION, "PrometheusRule", "dynamo-gpt-oss", namespace, labels=labels, spec=spec)
 
 
 def _graph_rules(plan: GraphPlan, namespace: str, objectives: Objectives) -> Iterator[dict[str, Any]]:

@@ -8,9 +8,9 @@ from grafana_foundation_sdk.builders import dashboard, prometheus, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.models.dashboard import DataSourceRef
 
+from graphs import objects
 from graphs.charts import SIDECAR_LABEL
 from graphs.monitoring import queries
-from graphs.names import MANAGED_BY
 from targets.catalogue import Engine
 from targets.plan import GraphPlan
 
@@ -65,16 +65,7 @@ def dashboards(plans: Sequence[GraphPlan], namespace: str, usd_per_hour: float |
 
 def config_map(namespace: str, files: dict[str, str]) -> dict[str, Any]:
     """The ConfigMap that Grafana's sidecar reads them from."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {
-            "name": "dynamo-gpt-oss-dashboards",
-            "namespace": namespace,
-            "labels": {**MANAGED_BY, SIDECAR_LABEL: "1"},
-        },
-        "data": files,
-    }
+    return objects.config_map("dynamo-gpt-oss-dashboards", namespace, files, **{SIDECAR_LABEL: "1"})
 
 
 def _graph(plan: GraphPlan, namespace: str) -> dashboard.Dashboard:

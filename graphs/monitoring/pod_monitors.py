@@ -7,10 +7,11 @@ labels nor `graph` and `role`; the Prometheus that we install selects ours alone
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from graphs.gpu_nodes import among
 from graphs.monitoring import queries
 from graphs.monitoring.queries import GRAPH_LABEL as GRAPH
 from graphs.monitoring.queries import ROLE_LABEL as ROLE
-from graphs.names import MANAGED_BY
+from graphs.objects import manifest
 from graphs.placement import COMPONENT_TYPE_LABEL, GRAPH_LABEL
 from targets.checks import component_name
 from targets.plan import GraphPlan
@@ -63,22 +64,18 @@ def _nixl_agents(
             if queries.has_telemetry(plan, planned)
         ]
         if speaking:
-            selected = [_in(GRAPH_LABEL, plan.name), _in(COMPONENT_LABEL, *speaking)]
+            selected = [among(GRAPH_LABEL, plan.name), among(COMPONENT_LABEL, *speaking)]
             yield _pod_monitor(f"dynamo-nixl-{plan.name}", namespace, labels, selected, queries.NIXL_PORT)
 
 
 def dcgm_service_monitor(namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
     """A ServiceMonitor for the GPU operator's DCGM exporter, in whatever namespace that is."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "ServiceMonitor",
-        "metadata": _metadata("dcgm-exporter", namespace, labels),
-        "spec": {
-            "namespaceSelector": {"any": True},
-            "selector": {"matchLabels": {"app": "nvidia-dcgm-exporter"}},
-            "endpoints": [{"port": "gpu-metrics", "interval": _INTERVAL}],
-        },
+    spec = {
+        "namespaceSelector": {"any": True},
+        "selector": {"matchLabels": {"app": "nvidia-dcgm-exporter"}},
+        "endpoints": [{"port": "gpu-metrics", "interval": _INTERVAL}],
     }
+    return manifest(API_VERSION, "ServiceMonitor", "dcgm-exporter", namespace, labels=labels, spec=spec)
 
 
 def _pod_monitor(
@@ -92,20 +89,12 @@ def _pod_monitor(
 ) -> dict[str, Any]:
     """selected: what pods' labels must be. role: what the pods' role is called, where their labels do not say it."""
     endpoint = {"port": port, "path": "/metrics", "interval": _INTERVAL, "relabelings": _relabelings(role)}
-    return {
-        "apiVersion": API_VERSION,
-        "kind": "PodMonitor",
-        "metadata": _metadata(name, namespace, labels),
-        "spec": {"selector": {"matchExpressions": list(selected)}, "podMetricsEndpoints": [endpoint]},
-    }
+    spec = {"selector": {"matchExpressions": list(selected)}, "podMetricsEndpoints": [endpoint]}
+    return manifest(API_VERSION, "PodMonitor", name, namespace, labels=labels, spec=spec)
 
 
 def _of_types(*types: str) -> dict[str, Any]:
-    return _in(COMPONENT_TYPE_LABEL, *types)
-
-
-def _in(label: str, *values: str) -> dict[str, Any]:
-    return {"key": label, "operator": "In", "values": list(values)}
+    return among(COMPONENT_TYPE_LABEL, *types)
 
 
 def _relabelings(role: str | None) -> list[dict[str, Any]]:
@@ -125,7 +114,3 @@ def _from_pod_label(label: str, target: str) -> dict[str, Any]:
     """Takes the label over where the pod has it; a later one wins."""
     source = "__meta_kubernetes_pod_label_" + label.replace(".", "_").replace("/", "_").replace("-", "_")
     return {"action": "replace", "sourceLabels": [source], "regex": "(.+)", "targetLabel": target}
-
-
-def _metadata(name: str, namespace: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    return {"name": name, "namespace": namespace, "labels": {**MANAGED_BY, **labels}}

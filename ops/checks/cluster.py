@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphs.placement import GPU_PRODUCT_LABEL
+from graphs.gpu_nodes import GPU_PRODUCT_LABEL
 from ops.checks import existing_cluster
 from ops.checks.finding import Check, Finding, ok, wrong
 from ops.deploy import preflight

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from embedded.paths import PROJECT
-from graphs.placement import GPU_PRODUCT_LABEL
+from graphs.gpu_nodes import GPU_PRODUCT_LABEL
 from ops.deploy.apply import Kubectl
 from ops.deploy.preflight import PreflightError
 from ops.errors import OpsError

@@ -17,8 +17,8 @@ from embedded.crds import Version as GraphVersion
 from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
+from graphs.gpu_nodes import pool_labels
 from graphs.names import DOWNLOAD_JOB, MANAGED_BY, RETAINED
-from graphs.placement import pool_labels
 from ops.aws.own import own
 from ops.checks import existing_cluster
 from ops.deploy import preflight, teardown

@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from embedded.processes import Report
+from graphs.gpu_nodes import GPU_PRODUCT_LABEL
 from graphs.names import POOL_LABEL
-from graphs.placement import GPU_PRODUCT_LABEL, GRAPH_LABEL
+from graphs.placement import GRAPH_LABEL
 from ops.deploy.apply import Kubectl, address, label
 from ops.errors import OpsError
 

@@ -12,7 +12,7 @@ import yaml
 
 from components.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
 from components.gpu_node_pool import GpuNodePoolArgs
-from graphs.placement import gpu_toleration
+from graphs.gpu_nodes import GPU_TAINT
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.adapters import Account, snapshot
 from tests.aws.conftest import BLOCK, ZONES, Base, Pool, block
@@ -107,7 +107,7 @@ def test_containers_of_nodes_with_efa_may_lock_memory(pool: Pool) -> None:
 def test_the_graphs_toleration_tolerates_the_pools_taint(pool: Pool) -> None:
     made = group(pool("p6-b200.48xlarge", {"kind": "on-demand"}))
     (taint,) = made["taints"]
-    toleration = gpu_toleration()
+    toleration = GPU_TAINT.toleration
     assert (taint["key"], toleration["operator"]) == (toleration["key"], "Exists")
     assert taint["effect"].replace("_", "").lower() == toleration["effect"].lower()
     assert made["labels"] == {"nvidia.com/gpu.present": "true", "nvidia.com/gpu.product": "NVIDIA-B200"}

@@ -16,7 +16,7 @@ import yaml
 from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
 from graphs import time_to_live
-from graphs.time_to_live import NodeGroups, TimeToLiveSpec, objects
+from graphs.time_to_live import NodeGroups, TimeToLiveSpec, manifests
 from tests.embedded import example_graphs
 from tests.embedded.conftest import Cluster
 from tests.waiting import eventually
@@ -28,7 +28,7 @@ SCRIPT = PROJECT / "graphs" / "scripts" / time_to_live.SCRIPT
 def account(cluster: Cluster, namespace: str, tmp_path: Path) -> dict[str, str]:
     """The stack's objects on the cluster; returns the environment of the CronJob's container."""
     spec = TimeToLiveSpec(namespace=namespace, ttl="1h", graph_api_version="nvidia.com/v1alpha1")
-    made = objects(spec)
+    made = manifests(spec)
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=yaml.safe_dump_all(made))
     config = yaml.safe_load(cluster.kubeconfig.read_text())["clusters"][0]["cluster"]
     host, _, port = config["server"].removeprefix("https://").partition(":")
@@ -118,7 +118,7 @@ def test_only_the_stacks_gpu_node_groups_shrink_and_only_in_the_end(
     aws.chmod(0o755)
     if over:
         (tmp_path / "over").touch()
-    pod = objects(
+    pod = manifests(
         TimeToLiveSpec(
             namespace="dynamo",
             ttl="1h",
