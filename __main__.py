@@ -1,9 +1,9 @@
-"""What `pulumi up` runs: settings in, resources and outputs out."""
+"""What `pulumi up` runs: the stack's config in, resources and outputs out."""
 
 import pulumi
 
+from stacks.load import load
 from stacks.program import build
-from stacks.settings import load
 
 for name, value in build(load()).items():
     pulumi.export(name, value)

@@ -45,7 +45,7 @@ class _Deployed:
     def __init__(self, stack: Stack, report: Report, state: Path) -> None:
         self.stack, self.embedded = stack.name, stack.embedded
         self._stack, self._report, self._state = stack, report, state
-        self._plan = stack.settings.plan()
+        self._plan = stack.plan.main
 
     def up(self) -> None:
         """Deploy it, or see that it is."""
@@ -95,7 +95,7 @@ class EmbeddedSite(_Deployed):
     def measure(self, points: Sequence[Point], folder: Path) -> None:
         """Run the Job's script under AIPerf's Python on this machine."""
         python = aiperf.install(self._report)
-        said = self._stack.settings.benchmark
+        said = self._stack.plan.checks.benchmark
         folder.mkdir(parents=True)
         plan = benchmark.run_plan(
             points,
@@ -172,7 +172,7 @@ class ClusterSite(_Deployed):
         if self._options is None:
             # For as long as this site is used; a kubeconfig that was written for it goes with it.
             self._options = self._reached.enter_context(
-                kubectl_options(self._stack.settings, self._stack.full_name)
+                kubectl_options(self._stack.plan, self._stack.full_name)
             )
         return ["kubectl", *self._options, *arguments]
 
@@ -184,14 +184,14 @@ def site(stack: Stack, report: Report, *, state: Path = STATE) -> EmbeddedSite |
 
 def _own_graphs(stack: Stack) -> list[str]:
     """By their names: in a namespace that the stack did not make, there may be graphs of others."""
-    names = [plan.name for plan in stack.settings.plans()]
+    names = [plan.name for plan in stack.plan.graphs]
     where = [f"--namespace={stack.namespace}", "--ignore-not-found"]
     return ["delete", "dynamographdeployments", *names, *where, "--cascade=background", "--timeout=120s"]
 
 
 def job_spec(stack: Stack, points: Sequence[Point]) -> JobSpec:
     """The Job of `ops bench`, beside one that the stack itself may have."""
-    own = stack.settings.benchmark.job(stack.settings.plan(), stack.namespace)
+    own = stack.plan.checks.benchmark.job(stack.plan.main, stack.namespace)
     return replace(own, points=tuple(points), name="benchmark-run")
 
 

@@ -25,8 +25,8 @@ from ops.deploy import deploy
 from ops.deploy.deploy import Stack
 from ops.errors import OpsError
 from stacks.cost import hourly_of_main_graph
+from stacks.plan import StackPlan
 from stacks.sections.benchmark import BenchmarkSettings
-from stacks.settings import Settings
 from targets.catalogue import MODEL_REVISION, Benchmark
 from targets.plan import GraphPlan, Refusal
 from targets.prices import REGION, Cost, Part, cost
@@ -110,7 +110,7 @@ def gated(folder: Path | None, against: Path, tolerances: Sequence[str]) -> list
 def commands(stack: str, tool: str) -> list[str]:
     """Command lines for every point. Raises RunsError for a tool that is not known."""
     found = deploy.find(stack, embedded=False)
-    plan = found.settings.plan()
+    plan = found.plan.main
     url = f"http://{frontend_service(plan.name)}.{found.namespace}.svc:{HTTP_PORT}"
     makers = {"aiperf": benchmark.aiperf, "genai-perf": benchmark.genai_perf}
     if tool not in makers:
@@ -132,22 +132,22 @@ def commands(stack: str, tool: str) -> list[str]:
 
 
 def _with_benchmark(stack: Stack, chosen: Mapping[str, Any]) -> Stack:
-    """The stack with other benchmark settings, checked like those of its file."""
-    said = stack.settings.benchmark
+    """The stack with another benchmark, checked like that of its file."""
+    own = stack.plan.checks.benchmark
     try:
-        checked = BenchmarkSettings.model_validate(said.model_dump() | dict(chosen))
+        checked = BenchmarkSettings.model_validate(own.model_dump() | dict(chosen))
     except ValidationError as invalid:
         lines = (
             f"--{'-'.join(map(str, e['loc'][:1]))}: {e['input']!r}: {e['msg']}" for e in invalid.errors()
         )
         raise RunsError("\n".join(lines)) from None
-    return replace(stack, settings=stack.settings.model_copy(update={"benchmark": checked}))
+    return replace(stack, plan=replace(stack.plan, checks=replace(stack.plan.checks, benchmark=checked)))
 
 
 def _points(stack: Stack) -> tuple[Point, ...]:
-    plan = stack.settings.plan()
+    plan = stack.plan.main
     try:
-        points = stack.settings.benchmark.points(plan.target, plan.gpus)
+        points = stack.plan.checks.benchmark.points(plan.target, plan.gpus)
     except Refusal as refusal:
         raise RunsError(str(refusal)) from None
     if problems := list(shape_problems(plan, points[0].load)):
@@ -156,10 +156,10 @@ def _points(stack: Stack) -> tuple[Point, ...]:
 
 
 def _described(stack: Stack, points: Sequence[Point], started: str) -> Run:
-    plan = stack.settings.plan()
-    load = stack.settings.benchmark.load(plan.target, plan.gpus)
+    plan = stack.plan.main
+    load = stack.plan.checks.benchmark.load(plan.target, plan.gpus)
     pool = plan.pool
-    price = _price(stack.settings)
+    price = _price(stack.plan)
     argv = {point.name: tuple(_shown(point)) for point in points}
     return Run(
         stack=stack.name,
@@ -183,12 +183,12 @@ def _described(stack: Stack, points: Sequence[Point], started: str) -> Run:
     )
 
 
-def _price(settings: Settings) -> Cost:
+def _price(plan: StackPlan) -> Cost:
     """What the main graph costs an hour; on a cluster that is there already, nodes like its own at the list price."""
-    pool = settings.gpu_pool()
+    pool = plan.main_pool
     name = f"{pool.nodes} × {pool.instance.name}"
     part = Part(name=name, unit=pool.instance.name, count=pool.nodes)
-    return hourly_of_main_graph(settings) or cost([part], REGION, settings.prices)
+    return hourly_of_main_graph(plan) or cost([part], REGION, plan.billing.prices)
 
 
 def _versions(stack: Stack, plan: GraphPlan) -> dict[str, str]:

@@ -7,8 +7,9 @@ from bench.results import Results, load
 from bench.run import RUN_FILE, RunError
 from ops.pulumi import stack_config
 from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
+from stacks.load import from_text
+from stacks.plan import StackPlan
 from stacks.sections.cluster import NewEksCluster
-from stacks.settings import Settings, from_text
 from targets.kubernetes_support import support_note
 from targets.prices import Cost, usd_per_million_tokens
 
@@ -16,19 +17,19 @@ from targets.prices import Cost, usd_per_million_tokens
 def cost(project: Path, stack: str) -> list[str]:
     """The lines of the table. Raises StackFileError and ConfigError."""
     stack_file = stack_config.load(project, stack)
-    settings = from_text(stack_file.config, set(stack_file.secret_keys))
-    priced = hourly(settings)
+    plan = from_text(stack_file.config, set(stack_file.secret_keys))
+    priced = hourly(plan)
     if priced is None:
         return [
             f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
         ]
-    per_token = _per_token(project, stack, settings, hourly_of_main_graph(settings) or priced)
-    return [*_parts(priced), "", f"({priced.basis})", *_support(settings), *per_token]
+    per_token = _per_token(project, stack, plan, hourly_of_main_graph(plan) or priced)
+    return [*_parts(priced), "", f"({priced.basis})", *_support(plan), *per_token]
 
 
-def _support(settings: Settings) -> list[str]:
+def _support(plan: StackPlan) -> list[str]:
     """What there is to do about the cluster's Kubernetes release, while there is something."""
-    cluster = settings.cluster
+    cluster = plan.cluster
     if not isinstance(cluster, NewEksCluster):
         return []
     note = support_note(cluster.version, datetime.now(UTC).date(), extended=cluster.extended_support)
@@ -45,8 +46,11 @@ def _parts(priced: Cost) -> list[str]:
     return [f"{name:<{width}}  {usd:>{digits}} USD/h" for name, usd in rows]
 
 
-def _per_token(project: Path, stack: str, settings: Settings, priced: Cost) -> list[str]:
-    measured, source = settings.measured_tokens_per_second, "measuredTokensPerSecond of the stack's config"
+def _per_token(project: Path, stack: str, plan: StackPlan, priced: Cost) -> list[str]:
+    measured, source = (
+        plan.billing.measured_tokens_per_second,
+        "measuredTokensPerSecond of the stack's config",
+    )
     newest = _newest_run(project / "out" / "bench", stack)
     if newest is not None:
         measured = max(point.tokens_per_second for point in newest.points)
@@ -59,7 +63,7 @@ def _per_token(project: Path, stack: str, settings: Settings, priced: Cost) -> l
         missing = ", ".join(priced.unknown)
         return [f"A million output tokens: {UNKNOWN}; set the stack's `prices` for {missing}"]
     usd = usd_per_million_tokens(priced.usd_per_hour, measured)
-    without = " without further pools" if settings.pools else ""
+    without = " without further pools" if len(plan.pools) > 1 else ""
     return [f"A million output tokens: {usd:.4f} USD{without} at {measured:.0f} tokens/s ({source})"]
 
 

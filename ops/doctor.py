@@ -16,15 +16,15 @@ from ops.aws.own import Own, own
 from ops.checks import account, capacity, cluster, machine, quotas, reach
 from ops.checks.existing_cluster import KubectlError, own_kubectl
 from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
-from ops.deploy.embedded_stack import is_embedded, settings_of
+from ops.deploy.embedded_stack import is_embedded, plan_of
 from ops.errors import OpsError
 from ops.evaluate import evaluate
 from ops.kubeconfig import kubectl_options
 from ops.pulumi import automation, stack_config
 from ops.pulumi.stack_file import StackFile
-from stacks.pools import StackPool
+from stacks.plan import StackPlan
+from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
-from stacks.settings import Settings
 
 CODES = {Verdict.OK: 0, Verdict.WRONG: 1, Verdict.UNKNOWN: 3}
 """Exit code of `ops doctor`: that of the worst line, `wrong` before `cannot tell`. 2 is a wrong command line."""
@@ -54,12 +54,12 @@ def check(file: StackFile, full_name: str, report: Report) -> None:
         raise DoctorError("\n".join(problems))
 
 
-def check_account(settings: Settings, resources: Iterable[Mapping[str, Any]]) -> None:
+def check_account(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> None:
     """Raise DoctorError where the caller's account is not that of a deployed stack. resources: of its state.
 
     In another account AWS says of everything that it is not there, and Pulumi would forget what goes on costing money.
     """
-    said = settings.cluster
+    said = plan.cluster
     if not isinstance(said, AwsCluster):
         return
     line, _ = account.caller(aws_session(said.region, said.aws), said.aws)
@@ -75,12 +75,12 @@ def check_account(settings: Settings, resources: Iterable[Mapping[str, Any]]) ->
         )
 
 
-def check_region(settings: Settings, resources: Iterable[Mapping[str, Any]]) -> None:
+def check_region(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> None:
     """Raise DoctorError where the stack file names another region than a deployed stack's. resources: of its state.
 
     Pulumi destroys where the state says; what is left of it would be looked for elsewhere.
     """
-    said, deployed = settings.cluster, own(resources).region
+    said, deployed = plan.cluster, own(resources).region
     if isinstance(said, AwsCluster) and deployed not in (None, said.region):
         raise DoctorError(
             f"cluster.region: {said.region}, but the stack is in {deployed}; set it to {deployed} again "
@@ -90,25 +90,23 @@ def check_region(settings: Settings, resources: Iterable[Mapping[str, Any]]) -> 
 
 def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
     """Every finding, as it comes. full_name: of the stack, as Pulumi is to be asked for it."""
-    settings = settings_of(file)
-    if is_embedded(settings, PROJECT):
+    plan = plan_of(file)
+    if is_embedded(plan, PROJECT):
         yield ok("cluster", "the embedded one: nothing of it is paid for, and `up` makes what it needs")
         return
     yield from machine.pulumi_cli(PROJECT, file.stack)
-    if isinstance(settings.cluster, AwsCluster):
-        yield from _on_aws(settings, settings.cluster, file.stack, full_name)
+    if isinstance(plan.cluster, AwsCluster):
+        yield from _on_aws(plan, plan.cluster, file.stack, full_name)
     else:
-        yield from _on_a_cluster(file, settings, full_name)
-    yield from looked(
-        [Check("Hugging Face token", lambda: machine.hugging_face(settings))], None, account.ERRORS
-    )
-    yield from machine.price(settings)
+        yield from _on_a_cluster(file, plan, full_name)
+    yield from looked([Check("Hugging Face token", lambda: machine.hugging_face(plan))], None, account.ERRORS)
+    yield from machine.price(plan)
 
 
-def _on_aws(settings: Settings, said: AwsCluster, stack: str, full_name: str) -> Iterator[Finding]:
+def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, full_name: str) -> Iterator[Finding]:
     from stacks import before_up  # noqa: PLC0415  no other stack loads pulumi_aws
 
-    missing = list(before_up.problems(settings, datetime.now(UTC).date()))
+    missing = list(before_up.problems(plan, datetime.now(UTC).date()))
     yield from (wrong("stack file", problem) for problem in missing)
     if not missing:
         yield ok("stack file", "says all that a deployment asks for")
@@ -122,23 +120,25 @@ def _on_aws(settings: Settings, said: AwsCluster, stack: str, full_name: str) ->
     else:
         yield unknown("region", f"not looked at: {reason}")
     mine = _own(said, full_name)
-    yield from looked(_aws_checks(settings, said, (stack, mine), session), reason, account.ERRORS)
+    yield from looked(_aws_checks(plan, said, (stack, mine), session), reason, account.ERRORS)
 
 
-def _aws_checks(
-    settings: Settings, said: AwsCluster, who: tuple[str, Own], session: object
-) -> Iterator[Check]:
+def _aws_checks(plan: StackPlan, said: AwsCluster, who: tuple[str, Own], session: object) -> Iterator[Check]:
     """who: the stack's name, and what is its own."""
     region = said.region
-    zones = tuple(dict.fromkeys((*said.zone_names, *settings.pool_zones())))
-    pools = settings.gpu_pools()
+    zones = tuple(dict.fromkeys((*said.zone_names, *plan.pool_zones)))
+    pools = plan.pools
     own = said if isinstance(said, NewEksCluster) and said.vpc is None else None
-    named = None if own is None else {*own.zones, *(zone for each in pools for zone in each.said.zones)}
+    named = (
+        None
+        if own is None
+        else {*own.zones, *(zone for each in pools if each.zones_named for zone in each.zones)}
+    )
     yield Check("zones", partial(account.zones, session, region, zones, named))
     for each in pools:
         if each.pool.instance.gpus:
             yield Check(each.pool.key, partial(_capacity, session, region, each, own_network=own is not None))
-    yield Check("vCPU quotas", partial(quotas.vcpus, session, settings, region, *who))
+    yield Check("vCPU quotas", partial(quotas.vcpus, session, plan, region, *who))
     if isinstance(said, NewEksCluster):
         if said.vpc is None:
             yield Check("network quotas", partial(quotas.network, session, region, who[1]))
@@ -158,15 +158,15 @@ def _own(said: AwsCluster, full_name: str) -> Own:
     return found if isinstance(said, NewEksCluster) else replace(found, cluster=said.name)
 
 
-def _capacity(session: object, region: str, pool: StackPool, *, own_network: bool) -> Iterator[Finding]:
-    named = pool.said.zones or not own_network
+def _capacity(session: object, region: str, pool: PoolPlan, *, own_network: bool) -> Iterator[Finding]:
+    named = pool.zones_named or not own_network
     zones = pool.zones if named else account.placed(session, region, pool.zones).values()
     return capacity.capacity(session, region, pool, zones)
 
 
-def _on_a_cluster(file: StackFile, settings: Settings, full_name: str) -> Iterator[Finding]:
+def _on_a_cluster(file: StackFile, plan: StackPlan, full_name: str) -> Iterator[Finding]:
     try:
-        with kubectl_options(settings, full_name) as options:
+        with kubectl_options(plan, full_name) as options:
             kubectl = own_kubectl(options)
             if kubectl is None:
                 yield unknown("cluster", "not looked at: kubectl is not on PATH; install it")
@@ -177,6 +177,6 @@ def _on_a_cluster(file: StackFile, settings: Settings, full_name: str) -> Iterat
                 yield wrong("cluster", f"it does not answer: {error}; correct cluster.kubeconfig or context")
                 return
             evaluation = partial(evaluate, PROJECT, file)
-            yield from looked(cluster.checks(settings, evaluation, kubectl), None, (KubectlError,))
+            yield from looked(cluster.checks(plan, evaluation, kubectl), None, (KubectlError,))
     except OpsError as error:
         yield unknown("cluster", f"not looked at: {error}")

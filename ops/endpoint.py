@@ -13,11 +13,11 @@ from embedded.paths import PROJECT, STATE
 from graphs.names import HTTP_PORT, frontend_service
 from graphs.scripts.verification.expectation import Expectation
 from graphs.verification import expectation
-from ops.deploy.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.deploy.embedded_stack import is_embedded, on_embedded, plan_of
 from ops.errors import OpsError
 from ops.kubeconfig import kubectl_options
 from ops.pulumi import stack_config
-from stacks.settings import Settings
+from stacks.plan import StackPlan
 
 
 class EndpointError(OpsError):
@@ -29,7 +29,7 @@ class Deployment:
     """A stack's graph and where it is. stack: as it was asked for."""
 
     stack: str
-    settings: Settings
+    plan: StackPlan
     namespace: str
     graph: str
     expected: Expectation
@@ -50,15 +50,15 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
     Raises StackFileError or ConfigError.
     """
     stack_file = stack_config.load(PROJECT, stack)
-    settings = settings_of(on_embedded(stack_file) if embedded else stack_file)
-    plan = settings.plan()
-    simulated = is_embedded(settings, PROJECT)
+    plan = plan_of(on_embedded(stack_file) if embedded else stack_file)
+    graph = plan.main
+    simulated = is_embedded(plan, PROJECT)
     return Deployment(
         stack=stack,
-        settings=settings,
-        namespace=settings.cluster.namespace,
-        graph=plan.name,
-        expected=expectation(plan, simulated=simulated),
+        plan=plan,
+        namespace=plan.cluster.namespace,
+        graph=graph.name,
+        expected=expectation(graph, simulated=simulated),
         embedded=simulated,
     )
 
@@ -67,7 +67,7 @@ def deployment(stack: str, *, embedded: bool = False) -> Deployment:
 def reached(deployed: Deployment, timeout: float) -> Iterator[Endpoint]:
     """The endpoint for as long as the block runs; `timeout` seconds for it to appear. Raises EndpointError."""
     if not deployed.embedded:
-        options = kubectl_options(deployed.settings, deployed.stack)
+        options = kubectl_options(deployed.plan, deployed.stack)
         with options as found, _port_forward(deployed, found, timeout) as url:
             yield Endpoint(url)
         return

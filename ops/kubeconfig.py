@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from embedded.paths import PROJECT
 from ops.errors import OpsError
 from ops.pulumi import automation
+from stacks.plan import StackPlan
 from stacks.sections.cluster import ExistingCluster, StackCluster
-from stacks.settings import Settings
 
 
 class KubeconfigError(OpsError):
@@ -16,13 +16,13 @@ class KubeconfigError(OpsError):
 
 
 @contextmanager
-def kubectl_options(settings: Settings, stack: str) -> Iterator[list[str]]:
+def kubectl_options(plan: StackPlan, stack: str) -> Iterator[list[str]]:
     """kubectl's options for the stack's cluster, for as long as the block runs. stack: as Pulumi is to be asked for it.
 
     A kubeconfig out of a stack's outputs is in a private file meanwhile. Raises KubeconfigError, and what
     automation.output raises.
     """
-    said = settings.cluster
+    said = plan.cluster
     if isinstance(said, ExistingCluster):
         given = (("--kubeconfig", said.kubeconfig), ("--context", said.context))
         yield [f"{flag}={value}" for flag, value in given if value]

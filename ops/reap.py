@@ -48,7 +48,7 @@ def _let_in(found: deploy.Stack, report: Report) -> None:
     from ops.aws import let_in  # noqa: PLC0415  the embedded cluster asks nothing of AWS
 
     opened = automation.open_stack(PROJECT, found.full_name, report=report)
-    let_in.caller(found.settings, automation.resources(opened), report)
+    let_in.caller(found.plan, automation.resources(opened), report)
 
 
 def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
             continue
         found = deploy.find(name, embedded=False)
         resources = automation.resources(automation.open_stack(PROJECT, found.full_name, report=_silent))
-        end, ttl, updated = deployed_end(resources), found.settings.tags.end, deployed[name].last_update
+        end, ttl, updated = deployed_end(resources), found.plan.billing.tags.end, deployed[name].last_update
         if end is None and ttl and updated:
             # An `up` that ended before the clock was there.
             end = updated.astimezone(UTC) + timedelta(seconds=seconds(ttl))

@@ -11,8 +11,9 @@ from matplotlib.patches import Patch
 
 from ops.errors import OpsError
 from ops.pulumi import stack_config
+from stacks.load import from_text
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
-from stacks.settings import Settings, from_text
 from targets.capacity import CapacityKind
 from targets.plan import Refusal
 from targets.prices import REGION, Part, cost
@@ -60,25 +61,25 @@ class Timeline:
 def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
     """Both orders for the stack's pool. Raises OpsError for a bad override, ConfigError for a bad stack."""
     stack_file = stack_config.load(project, stack)
-    settings = from_text(stack_file.config, set(stack_file.secret_keys))
+    plan = from_text(stack_file.config, set(stack_file.secret_keys))
     try:
         assumptions = assume(overrides)
     except Refusal as refusal:
         raise OpsError(str(refusal)) from None
-    pool = settings.gpu_pool()
+    pool = plan.main_pool
     return Timeline(
         stack=stack,
-        further_pools=len(settings.pools),
+        further_pools=len(plan.pools) - 1,
         assumptions=assumptions,
         ours=our_order(
             assumptions,
             pool.gpus,
-            prepaid=settings.pool.capacity.kind.prepaid,
-            local_copy=settings.cache.copies,
+            prepaid=plan.pools[0].capacity.kind.prepaid,
+            local_copy=plan.cache.copies,
         ),
         published=published_order(assumptions, pool.gpus),
-        local_copy=settings.cache.copies,
-        usd_per_hour=_price(settings),
+        local_copy=plan.cache.copies,
+        usd_per_hour=_price(plan),
     )
 
 
@@ -94,8 +95,8 @@ def draw(timeline: Timeline, folder: Path) -> Iterator[Path]:
             yield path
 
 
-def _price(settings: Settings) -> float | None:
-    pool, kind = settings.gpu_pool(), settings.pool.capacity.kind
+def _price(plan: StackPlan) -> float | None:
+    pool, kind = plan.main_pool, plan.pools[0].capacity.kind
     part = Part(
         name="GPU nodes",
         unit=pool.instance.name,
@@ -103,8 +104,8 @@ def _price(settings: Settings) -> float | None:
         # A block's and a spot instance's price are not on the list.
         listed=kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR),
     )
-    region = settings.cluster.region if isinstance(settings.cluster, AwsCluster) else REGION
-    return cost([part], region, settings.prices).usd_per_hour
+    region = plan.cluster.region if isinstance(plan.cluster, AwsCluster) else REGION
+    return cost([part], region, plan.billing.prices).usd_per_hour
 
 
 def _figure(timeline: Timeline) -> Figure:

@@ -9,29 +9,30 @@ import pulumi_aws as aws
 
 from components import api_reach
 from components.kubeconfig import HOW_TO_GET_AWS_CLI
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AUTO, NewEksCluster
-from stacks.settings import PROJECT, Settings
+from stacks.settings import PROJECT
 from targets.capacity import CapacityKind
 from targets.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, newest
 
 
-def public_ranges(settings: Settings, caller: aws.GetCallerIdentityResult) -> tuple[str, ...]:
+def public_ranges(stack: StackPlan, caller: aws.GetCallerIdentityResult) -> tuple[str, ...]:
     """The ranges that reach the API server from the internet, the caller's own address among them where that is said.
 
     Raises RunError, before any resource, with a line for everything that a deployment of the stack lacks.
     """
-    cluster = settings.cluster
-    said = cluster.public_access_from if isinstance(cluster, NewEksCluster) else ()
+    cluster = stack.cluster
+    ranges = cluster.public_access_from if isinstance(cluster, NewEksCluster) else ()
     if caller.account_id is None:
-        return said  # nobody was asked: this is a synth
-    if found := [*problems(settings, datetime.now(UTC).date()), *_tools(settings)]:
+        return ranges  # nobody was asked: this is a synth
+    if found := [*problems(stack, datetime.now(UTC).date()), *_tools(stack)]:
         raise pulumi.RunError("\n".join(f"{PROJECT}:{problem}" for problem in found))
-    return tuple(dict.fromkeys(_own_range() if each == AUTO else each for each in said))
+    return tuple(dict.fromkeys(_own_range() if each == AUTO else each for each in ranges))
 
 
-def problems(settings: Settings, today: date) -> Iterator[str]:
+def problems(stack: StackPlan, today: date) -> Iterator[str]:
     """A sentence for everything that the stack does not say and a deployment needs. It begins with the key."""
-    cluster = settings.cluster
+    cluster = stack.cluster
     if isinstance(cluster, NewEksCluster):
         if not cluster.public_access_from and not cluster.private_access_from:
             yield _nobody_gets_in()
@@ -41,14 +42,14 @@ def problems(settings: Settings, today: date) -> Iterator[str]:
                 f"{STANDARD_SUPPORT_ENDS[cluster.version]}; choose a newer release, such as {newest()}, one minor "
                 "version at a time, or set cluster.extendedSupport to true and pay 0.60 USD an hour for it"
             )
-    if settings.tags.ttl is None:
-        yield from _endless(settings)
+    if stack.billing.tags.ttl is None:
+        yield from _endless(stack)
 
 
-def _tools(settings: Settings) -> Iterator[str]:
+def _tools(stack: StackPlan) -> Iterator[str]:
     if which("aws") is None:
         yield (
-            f"cluster.kind: {settings.cluster.kind} clusters are reached with tokens from the AWS CLI, and no `aws` is "
+            f"cluster.kind: {stack.cluster.kind} clusters are reached with tokens from the AWS CLI, and no `aws` is "
             f"on PATH; {HOW_TO_GET_AWS_CLI}"
         )
 
@@ -68,10 +69,10 @@ def _nobody_gets_in() -> str:
     )
 
 
-def _endless(settings: Settings) -> Iterator[str]:
+def _endless(stack: StackPlan) -> Iterator[str]:
     kinds = (CapacityKind.ON_DEMAND, CapacityKind.SPOT)
-    for each in settings.gpu_pools():
-        if each.pool.instance.gpus and each.pool.runs and each.said.capacity.kind in kinds:
+    for each in stack.pools:
+        if each.pool.instance.gpus and each.pool.runs and each.capacity.kind in kinds:
             yield (
                 f"tags.ttl: missing, and {each.pool.nodes} × {each.pool.instance.name} ({each.pool.key}) would be paid "
                 "for until somebody ends them; say how long the stack may live, for example 24h, or never"

@@ -1,12 +1,12 @@
-"""What a stack pays for by the hour, read off its settings."""
+"""What a stack pays for by the hour, read off its stack."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from stacks.pools import StackPool
+from stacks.plan import StackPlan
+from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
-from stacks.settings import Settings
 from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
@@ -20,36 +20,36 @@ CPU_INSTANCE = {Arch.AMD64: "m7i.4xlarge", Arch.ARM64: "m7g.4xlarge"}
 """CPU nodes are of the main pool's architecture, so that an image of one architecture is enough."""
 
 
-def cpu_instance(settings: Settings) -> InstanceType:
+def cpu_instance(stack: StackPlan) -> InstanceType:
     """Type of the nodes without GPUs."""
-    return INSTANCE_TYPES[CPU_INSTANCE[settings.gpu_pool().instance.arch]]
+    return INSTANCE_TYPES[CPU_INSTANCE[stack.main_pool.instance.arch]]
 
 
-def hourly(settings: Settings) -> Cost | None:
+def hourly(stack: StackPlan) -> Cost | None:
     """The stack's cost per hour by part; None for a cluster that is there already with its nodes."""
-    return _priced(settings, settings.gpu_pools())
+    return _priced(stack, stack.pools)
 
 
-def hourly_of_main_graph(settings: Settings) -> Cost | None:
+def hourly_of_main_graph(stack: StackPlan) -> Cost | None:
     """As `hourly`, without further pools: what one measures on the main graph is not made by them."""
-    return _priced(settings, settings.gpu_pools()[:1])
+    return _priced(stack, stack.pools[:1])
 
 
-def _priced(settings: Settings, pools: Sequence[StackPool]) -> Cost | None:
-    cluster = settings.cluster
+def _priced(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
+    cluster = stack.cluster
     if not isinstance(cluster, AwsCluster):
         return None
     parts = [part for each in pools for part in _gpu_parts(each)]
-    if settings.cache.kind == "s3" and settings.cache.bucket is None:
-        gib = gigabytes(all_weights(settings.plans())) * 1e9 / 2**30
+    if stack.cache.kind == "s3" and stack.cache.bucket is None:
+        gib = gigabytes(all_weights(stack.graphs)) * 1e9 / 2**30
         parts.append(Part(name=f"{gib:.0f} GiB of weights in S3", unit="s3-gib", count=gib))
     if isinstance(cluster, NewEksCluster):
-        parts += _cluster_parts(cluster, cpu_instance(settings))
-    return cost([part for part in parts if part.count], cluster.region, settings.prices)
+        parts += _cluster_parts(cluster, cpu_instance(stack))
+    return cost([part for part in parts if part.count], cluster.region, stack.billing.prices)
 
 
-def _gpu_parts(said: StackPool) -> list[Part]:
-    pool, capacity = said.pool, said.said.capacity
+def _gpu_parts(planned: PoolPlan) -> list[Part]:
+    pool, capacity = planned.pool, planned.capacity
     if not pool.instance.gpus:
         return []
     running = pool.nodes if pool.runs else 0
@@ -102,12 +102,16 @@ def _control_plane(cluster: NewEksCluster) -> Part:
     )
 
 
-def described(settings: Settings) -> dict[str, Any]:
+def described(stack: StackPlan) -> dict[str, Any]:
     """The cost as a stack output, in USD; empty for a cluster that is there already with its nodes."""
-    priced, of_main_graph = hourly(settings), hourly_of_main_graph(settings)
+    priced, of_main_graph = hourly(stack), hourly_of_main_graph(stack)
     if priced is None or of_main_graph is None:
         return {}
-    tokens_per_second, usd, measured = settings.measured_tokens_per_second, of_main_graph.usd_per_hour, None
+    tokens_per_second, usd, measured = (
+        stack.billing.measured_tokens_per_second,
+        of_main_graph.usd_per_hour,
+        None,
+    )
     if usd is not None and tokens_per_second is not None:
         measured = round(usd_per_million_tokens(usd, tokens_per_second), 4)
     return {

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from stacks.sections.cluster import AwsCluster, ClusterSettings
 from stacks.sections.pool import AnyPool, FurtherPool
-from targets.capacity import ULTRASERVERS
+from targets.capacity import ULTRASERVERS, CapacityKnobs
 from targets.catalogue import TARGETS, Target
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import MAIN_POOL, FurtherGraph
@@ -15,37 +15,37 @@ from targets.plan import Pool
 
 
 @dataclass(frozen=True, kw_only=True)
-class StackPool:
-    """A pool as the stack says it, and as it will be.
+class PoolPlan:
+    """The nodes of a pool, and how they are bought and made where the stack makes them."""
 
-    zones: that its nodes may be in; none on a cluster that has its nodes already.
-    """
-
-    said: AnyPool
     pool: Pool
     zones: tuple[str, ...]
+    """That its nodes may be in; none on a cluster that has its nodes already."""
+    zones_named: bool
+    """Whether the stack file names them."""
+    capacity: CapacityKnobs
+    root_volume_type: str
 
 
-def stack_pools(
+def pool_plans(
     target: str,
     cluster: ClusterSettings,
     main: AnyPool,
     further: Sequence[FurtherPool],
     graphs: Sequence[FurtherGraph],
-) -> tuple[StackPool, ...]:
+) -> tuple[PoolPlan, ...]:
     """Every pool, the main one first; what a pool does not say is taken from the target of its first graph.
 
-    target: of the main graph. graphs: the others, each of whose pools is there, as each pool has a graph.
+    target: of the main graph, and of a pool that no graph uses. graphs: the others.
     """
     targets = {MAIN_POOL: TARGETS[target]}
     for graph in graphs:
         targets.setdefault(graph.pool, TARGETS[graph.target or target])
     pools = [_pool("pool", MAIN_POOL, main, targets[MAIN_POOL])]
     for position, said in enumerate(further):
-        pools.append(_pool(f"pools[{position}]", said.name, said, targets[said.name]))
+        pools.append(_pool(f"pools[{position}]", said.name, said, targets.get(said.name, targets[MAIN_POOL])))
     return tuple(
-        StackPool(
-            said=said,
+        PoolPlan(
             pool=replace(
                 pool,
                 alike=_alike(pool, pools),
@@ -53,6 +53,9 @@ def stack_pools(
                 efa=isinstance(cluster, AwsCluster) or cluster.efa,
             ),
             zones=_zones(cluster, said, pool.nodes),
+            zones_named=bool(said.zones),
+            capacity=said.capacity,
+            root_volume_type=said.root_volume_type,
         )
         for said, pool in zip((main, *further), pools, strict=True)
     )
@@ -78,18 +81,21 @@ def assignment_problems(further: Sequence[FurtherPool], graphs: Sequence[Further
             )
 
 
-def node_problems(cluster: ClusterSettings, pools: Sequence[AnyPool]) -> Iterator[str]:
-    """What is said of nodes that the stack makes, and so labels and taints itself. pools: the main one first."""
+def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterator[str]:
+    """What is said of nodes that the stack makes, and so labels and taints itself."""
     if not isinstance(cluster, AwsCluster):
         return
-    for position, pool in enumerate(pools):
-        key = "pool" if position == 0 else f"pools[{position - 1}]"
-        for name in ("node_selector", "tolerations", "gpu_product"):
-            if getattr(pool, name):
-                yield (
-                    f"{key}.{AnyPool.model_fields[name].alias}: the stack makes these nodes, and labels and taints "
-                    "them itself; leave it out, it is for cluster.kind existing or stack"
-                )
+    for pool in (each.pool for each in pools):
+        named = {
+            "nodeSelector": pool.node_selector,
+            "tolerations": pool.tolerations,
+            "gpuProduct": pool.gpu_product,
+        }
+        for name in (name for name, value in named.items() if value):
+            yield (
+                f"{pool.key}.{name}: the stack makes these nodes, and labels and taints them itself; leave it out, it "
+                "is for cluster.kind existing or stack"
+            )
 
 
 def _pool(key: str, name: str, said: AnyPool, target: Target) -> Pool:

@@ -3,69 +3,65 @@
 A sentence says the key, the value, what is allowed, and where it helps the reason.
 """
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from graphs.benchmark import shape_problems
 from graphs.said_twice import argument_problems
-from stacks.pools import assignment_problems, node_problems
+from stacks.plan import StackPlan
+from stacks.pools import node_problems
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from targets.autoscaling import Autoscaler, autoscaling_problems
 from targets.bucket import bucket_problems
 from targets.capacity import PoolRequest, is_local_zone, pool_problems
-from targets.checks import graph_problems, local_copy_problems, release_problems, sharing_problems
+from targets.checks import graph_problems as knob_problems
+from targets.checks import local_copy_problems, release_problems, sharing_problems
 from targets.observability import observability_problems
 from targets.plan import GraphPlan, Refusal
 from targets.platform import namespace_problems, platform_problems
 from targets.rolling import rolling_problems
 from targets.sizing import sizing_problems
 
-if TYPE_CHECKING:
-    from stacks.settings import Settings
+
+def cluster_problems(stack: StackPlan) -> Iterator[str]:
+    """What the stack's cluster cannot give."""
+    yield from _services(stack)
+    yield from node_problems(stack.cluster, stack.pools)
 
 
-def problems(settings: "Settings") -> Iterator[str]:
-    """All that is wrong."""
-    yield from _services(settings)
-    yield from node_problems(settings.cluster, (settings.pool, *settings.pools))
-    unassigned = list(assignment_problems(settings.pools, settings.graphs))
-    yield from unassigned or _graphs(settings, settings.plans())
-
-
-def _graphs(settings: "Settings", plans: Sequence[GraphPlan]) -> Iterator[str]:
-    platform = settings.platform_plan(plans)
+def graph_problems(stack: StackPlan) -> Iterator[str]:
+    """What is wrong with the graphs, their platform and their pools."""
+    plans, platform = stack.graphs, stack.platform.wanted
     alone = [problem for plan in plans for problem in _graph(plan)]
     yield from alone
-    yield from namespace_problems(plans, settings.cluster.namespace)
-    yield from platform_problems(platform, plans, install=settings.platform.install)
-    yield from _autoscaling_sources(settings, platform.prometheus)
-    yield from _benchmark(settings, plans[0])
-    yield from _capacity(settings)
-    if settings.cache.kind == "s3":
-        on_aws, sizing = isinstance(settings.cluster, AwsCluster), settings.sizing is not None
+    yield from namespace_problems(plans, stack.cluster.namespace)
+    yield from platform_problems(platform, plans, install=stack.platform.install)
+    yield from _autoscaling_sources(stack, platform.prometheus)
+    yield from _benchmark(stack)
+    yield from _capacity(stack)
+    if stack.cache.kind == "s3":
+        on_aws, sizing = isinstance(stack.cluster, AwsCluster), stack.checks.sizing is not None
         yield from bucket_problems(platform, on_aws=on_aws, sizing=sizing)
     if alone:
         return  # Of graphs that cannot be, what they would need together would mislead.
     yield from sharing_problems(plans)
-    yield from local_copy_problems(plans, own_nodes=isinstance(settings.cluster, AwsCluster))
-    yield from autoscaling_problems(settings.autoscaling.kind, plans, platform)
+    yield from local_copy_problems(plans, own_nodes=isinstance(stack.cluster, AwsCluster))
+    yield from autoscaling_problems(stack.autoscaling.kind, plans, platform)
     yield from rolling_problems(plans, platform)
-    yield from _cpu_nodes(settings, plans)
-    question = settings.sizing_question(plans[0])
-    if question is not None:
-        yield from sizing_problems(question, plans[0])
+    yield from _cpu_nodes(stack)
+    if stack.checks.sizing is not None:
+        yield from sizing_problems(stack.checks.sizing, stack.main)
 
 
 def _graph(plan: GraphPlan) -> Iterator[str]:
-    yield from graph_problems(plan)
+    yield from knob_problems(plan)
     yield from release_problems(plan)
     yield from argument_problems(plan)
     yield from observability_problems(plan)
 
 
-def _services(settings: "Settings") -> Iterator[str]:
+def _services(stack: StackPlan) -> Iterator[str]:
     """What the stack's cluster cannot give to cache, platform or secrets."""
-    cluster, cache = settings.cluster, settings.cache
+    cluster, cache = stack.cluster, stack.cache
     on_aws = isinstance(cluster, AwsCluster)
     if cache.kind in ("efs", "fsx") and cache.file_system is None and not on_aws:
         yield (
@@ -86,22 +82,22 @@ def _services(settings: "Settings") -> Iterator[str]:
             f"cache.kind: {cache.kind!r} needs a subnet in an Availability Zone, which Local Zones "
             f"[{', '.join(cluster.zone_names)}] reach; add one to cluster.subnets"
         )
-    if settings.platform.install and settings.platform.namespace == settings.cluster.namespace:
+    if stack.platform.install and stack.platform.namespace == stack.cluster.namespace:
         yield (
-            f"platform.namespace: {settings.platform.namespace!r} is the graphs' namespace; the platform needs one of "
+            f"platform.namespace: {stack.platform.namespace!r} is the graphs' namespace; the platform needs one of "
             "its own, which goes with it"
         )
-    from_aws = settings.hugging_face.aws_secret is not None or settings.ngc.aws_secret is not None
-    if from_aws and settings.external_secrets.install and not on_aws:
+    from_aws = stack.secrets.hugging_face.aws_secret is not None or stack.secrets.ngc.aws_secret is not None
+    if from_aws and stack.secrets.external.install and not on_aws:
         yield (
             "externalSecrets.install: true gives External Secrets a pod identity, for cluster.kind eks or "
             "existing-eks; set it to false where External Secrets is on the cluster"
         )
 
 
-def _autoscaling_sources(settings: "Settings", prometheus: str | None) -> Iterator[str]:
+def _autoscaling_sources(stack: StackPlan, prometheus: str | None) -> Iterator[str]:
     """Where the autoscaler's figures are to come from and do not. prometheus: its address."""
-    kind, monitoring = settings.autoscaling.kind, settings.monitoring
+    kind, monitoring = stack.autoscaling.kind, stack.monitoring
     if kind is Autoscaler.KEDA and (
         prometheus is None or not monitoring.pod_monitors or monitoring.kind == "none"
     ):
@@ -109,37 +105,37 @@ def _autoscaling_sources(settings: "Settings", prometheus: str | None) -> Iterat
             "autoscaling.kind: 'keda' asks Prometheus for series that the stack's own PodMonitors label; set "
             "monitoring.kind to install, or to existing with its endpoint, and leave podMonitors on"
         )
-    if kind is Autoscaler.PLANNER and settings.autoscaling.optimization == "sla" and prometheus is None:
+    if kind is Autoscaler.PLANNER and stack.autoscaling.optimization == "sla" and prometheus is None:
         yield (
             "autoscaling.optimization: 'sla' reads latencies from Prometheus; set monitoring.kind or "
             "platform.prometheusEndpoint, or choose throughput or latency"
         )
 
 
-def _benchmark(settings: "Settings", plan: GraphPlan) -> Iterator[str]:
+def _benchmark(stack: StackPlan) -> Iterator[str]:
     """A load that is not there, or that is to be run and that the graph cannot take."""
     try:
-        load = settings.benchmark.load(plan.target, plan.gpus)
+        load = stack.checks.benchmark.load(stack.target, stack.main.gpus)
     except Refusal as refusal:
         yield str(refusal)
     else:
-        if settings.benchmark.run:
-            yield from shape_problems(plan, load)
+        if stack.checks.benchmark.run:
+            yield from shape_problems(stack.main, load)
 
 
-def _capacity(settings: "Settings") -> Iterator[str]:
+def _capacity(stack: StackPlan) -> Iterator[str]:
     """GPU nodes that cannot be bought as asked, on a cluster that the stack buys them for."""
-    cluster = settings.cluster
+    cluster = stack.cluster
     if not isinstance(cluster, AwsCluster):
         return
-    for each in settings.gpu_pools():
+    for each in stack.pools:
         if each.pool.instance.gpus:
             yield from pool_problems(
                 PoolRequest(
                     key=each.pool.key,
                     instance=each.pool.instance,
                     nodes=each.pool.nodes,
-                    capacity=each.said.capacity,
+                    capacity=each.capacity,
                     region=cluster.region,
                     zones=each.zones,
                     subnet_zones=cluster.subnet_zones,
@@ -148,12 +144,12 @@ def _capacity(settings: "Settings") -> Iterator[str]:
             )
 
 
-def _cpu_nodes(settings: "Settings", plans: Sequence[GraphPlan]) -> Iterator[str]:
+def _cpu_nodes(stack: StackPlan) -> Iterator[str]:
     """Graphs whose frontend and verification the stack's CPU nodes cannot run."""
-    if not isinstance(settings.cluster, NewEksCluster):
+    if not isinstance(stack.cluster, NewEksCluster):
         return
-    arch = settings.gpu_pool().instance.arch
-    for plan in plans:
+    arch = stack.main_pool.instance.arch
+    for plan in stack.graphs:
         if arch.value not in plan.image_knobs.archs:
             yield (
                 f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {arch}, the architecture "

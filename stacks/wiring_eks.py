@@ -20,10 +20,11 @@ from components.zones import zones_of_account
 from graphs.gpu_nodes import pool_labels
 from stacks.before_up import public_ranges
 from stacks.cost import cpu_instance
-from stacks.pools import StackPool
+from stacks.plan import StackPlan
+from stacks.pools import PoolPlan
 from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
 from stacks.sections.cluster import NewEksCluster
-from stacks.settings import Settings
+from stacks.settings import PROJECT
 from targets.aws_access import is_caller
 from targets.capacity import is_local_zone
 from targets.knobs import MAIN_POOL
@@ -52,25 +53,25 @@ class Eks:
         return sorted(zones, key=lambda zone: zone not in pool_zones)
 
 
-def eks(settings: Settings, project: str, stack: str) -> Eks:
-    """The stack's EKS cluster, made or found. project, stack: for names and tags."""
-    said = settings.cluster
-    assert isinstance(said, NewEksCluster | ExistingEksSettings)
-    tags = settings.tags.applied(project=project, stack=stack, target=settings.target)
-    fixed = settings.tags.fixed(project=project, stack=stack)
-    provider = aws_provider.provider("aws", said.region, said.aws, tags)
+def eks(stack: StackPlan) -> Eks:
+    """The stack's EKS cluster, made or found."""
+    spec, name = stack.cluster, pulumi.get_stack()
+    assert isinstance(spec, NewEksCluster | ExistingEksSettings)
+    tags = stack.billing.tags.applied(project=PROJECT, stack=name, target=stack.target.name)
+    fixed = stack.billing.tags.fixed(project=PROJECT, stack=name)
+    provider = aws_provider.provider("aws", spec.region, spec.aws, tags)
     caller = aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider))
-    public = public_ranges(settings, caller)
-    if isinstance(said, ExistingEksSettings):
-        return _existing(settings, said, provider, fixed)
-    said = said.model_copy(update={"public_access_from": public})
-    if said.budget is not None:
-        limit = BudgetArgs(stack=stack, usd_per_month=said.budget.usd_per_month, notify=said.budget.notify)
+    public = public_ranges(stack, caller)
+    if isinstance(spec, ExistingEksSettings):
+        return _existing(stack, spec, provider, fixed)
+    spec = spec.model_copy(update={"public_access_from": public})
+    if spec.budget is not None:
+        limit = BudgetArgs(stack=name, usd_per_month=spec.budget.usd_per_month, notify=spec.budget.notify)
         Budget("budget", limit, pulumi.ResourceOptions(providers=[provider]))
-    if said.name is None:
-        first = pulumi.Stash("named-after", input=stack).output
-        first.apply(partial(_refuse_rename, stack))
-    return _new(settings, said, _Made(said.name or f"dynamo-{stack}", caller.arn, fixed), provider)
+    if spec.name is None:
+        first = pulumi.Stash("named-after", input=name).output
+        first.apply(partial(_refuse_rename, name))
+    return _new(stack, spec, _Made(spec.name or f"dynamo-{name}", caller.arn, fixed), provider)
 
 
 def _refuse_rename(stack: str, first: str) -> None:
@@ -83,18 +84,18 @@ def _refuse_rename(stack: str, first: str) -> None:
 
 
 def _existing(
-    settings: Settings, said: ExistingEksSettings, provider: aws.Provider, tags: Mapping[str, str]
+    stack: StackPlan, spec: ExistingEksSettings, provider: aws.Provider, tags: Mapping[str, str]
 ) -> Eks:
     cluster = ExistingEksCluster(
         "cluster",
         ExistingEksClusterArgs(
-            name=said.name,
-            region=said.region,
-            namespace=said.namespace,
-            create_namespace=said.create_namespace,
+            name=spec.name,
+            region=spec.region,
+            namespace=spec.namespace,
+            create_namespace=spec.create_namespace,
             # Of other kinds a file system outlives the stack, and nothing of the cluster's.
-            retain=settings.cache.retain and settings.cache.kind == "class",
-            access=said.aws,
+            retain=stack.cache.retain and stack.cache.kind == "class",
+            access=spec.aws,
         ),
         pulumi.ResourceOptions(providers=[provider]),
     )
@@ -102,10 +103,10 @@ def _existing(
         cluster=cluster,
         provider=provider,
         vpc_id=cluster.vpc_id,
-        subnets=dict(said.subnets),
+        subnets=dict(spec.subnets),
         zones={},
         tags=tags,
-        ssm=said.ssm,
+        ssm=spec.ssm,
     )
 
 
@@ -117,34 +118,34 @@ class _Made(NamedTuple):
     tags: Mapping[str, str]
 
 
-def _new(settings: Settings, said: NewEksCluster, made: _Made, provider: aws.Provider) -> Eks:
-    network = _network(settings, said, made.name, provider)
+def _new(stack: StackPlan, spec: NewEksCluster, made: _Made, provider: aws.Provider) -> Eks:
+    network = _network(stack, spec, made.name, provider)
     subnets = network.subnets
-    versions = Versions(kubernetes=said.version, updated=said.updated or "")
+    versions = Versions(kubernetes=spec.version, updated=spec.updated or "")
     cluster = EksCluster(
         "cluster",
         EksClusterArgs(
             name=made.name,
-            whole_name=said.name,
-            region=said.region,
+            whole_name=spec.name,
+            region=spec.region,
             versions=versions,
             # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
-            subnets={zone: subnets[zone] for zone in said.zone_names},
-            public_access_from=said.public_access_from,
-            private_access_from=said.private_access_from,
-            admins=said.admins,
-            listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in said.admins),
-            cpu_instance=cpu_instance(settings),
-            cpu_nodes=said.cpu_size,
-            file_system=settings.cache.kind if settings.cache.kind in ("efs", "fsx") else None,
-            log_retention_days=said.log_retention_days,
-            namespace=said.namespace,
-            create_namespace=said.create_namespace,
-            ssm=said.ssm,
-            extended_support=said.extended_support,
-            protected=said.deletion_protection,
+            subnets={zone: subnets[zone] for zone in spec.zone_names},
+            public_access_from=spec.public_access_from,
+            private_access_from=spec.private_access_from,
+            admins=spec.admins,
+            listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in spec.admins),
+            cpu_instance=cpu_instance(stack),
+            cpu_nodes=spec.cpu_size,
+            file_system=stack.cache.kind if stack.cache.kind in ("efs", "fsx") else None,
+            log_retention_days=spec.log_retention_days,
+            namespace=spec.namespace,
+            create_namespace=spec.create_namespace,
+            ssm=spec.ssm,
+            extended_support=spec.extended_support,
+            protected=spec.deletion_protection,
             tags=made.tags,
-            access=said.aws,
+            access=spec.aws,
         ),
         pulumi.ResourceOptions(providers=[provider], depends_on=network.way_out),
     )
@@ -155,7 +156,7 @@ def _new(settings: Settings, said: NewEksCluster, made: _Made, provider: aws.Pro
         subnets=subnets,
         zones=network.zones,
         tags=made.tags,
-        ssm=said.ssm,
+        ssm=spec.ssm,
         versions=versions,
     )
 
@@ -169,24 +170,24 @@ class _Network(NamedTuple):
     way_out: list[pulumi.Resource]
 
 
-def _network(settings: Settings, said: NewEksCluster, name: str, provider: aws.Provider) -> _Network:
-    if said.vpc is not None:
-        return _Network(said.vpc.vpc_id, dict(said.vpc.private_subnets), {}, [])
-    zones = zones_with(said.zone_names, settings.pool_zones())
-    named = {zone for each in settings.gpu_pools() for zone in each.said.zones}
-    chosen = {} if said.zones else zones_of_account(said.zone_names, provider, named)
+def _network(stack: StackPlan, spec: NewEksCluster, name: str, provider: aws.Provider) -> _Network:
+    if spec.vpc is not None:
+        return _Network(spec.vpc.vpc_id, dict(spec.vpc.private_subnets), {}, [])
+    zones = zones_with(spec.zone_names, stack.pool_zones)
+    named = {zone for each in stack.pools if each.zones_named for zone in each.zones}
+    chosen = {} if spec.zones else zones_of_account(spec.zone_names, provider, named)
     made = Network(
         name,
-        NetworkArgs(cidr=said.cidr, zones=zones, region=said.region, chosen=chosen),
+        NetworkArgs(cidr=spec.cidr, zones=zones, region=spec.region, chosen=chosen),
         pulumi.ResourceOptions(providers=[provider]),
     )
     return _Network(made.vpc_id, dict(made.private_subnets), dict(made.zones), made.ready)
 
 
-def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
+def gpu_enablement(stack: StackPlan, on: Eks) -> list[pulumi.Resource]:
     """Plugins and drivers for the GPU nodes; they wait for none of them."""
-    instances = [each.pool.instance for each in settings.gpu_pools() if each.pool.instance.gpus]
-    if not settings.pool.enablement or not instances:
+    instances = [each.pool.instance for each in stack.pools if each.pool.instance.gpus]
+    if not stack.platform.gpu_enablement or not instances:
         return []
     return [
         GpuEnablement(
@@ -202,28 +203,24 @@ def gpu_enablement(settings: Settings, on: Eks) -> list[pulumi.Resource]:
     ]
 
 
-def gpu_pools(
-    settings: Settings, on: Eks, before_paying: Sequence[pulumi.Resource]
-) -> dict[str, GpuNodePool]:
+def gpu_pools(stack: StackPlan, on: Eks, before_paying: Sequence[pulumi.Resource]) -> dict[str, GpuNodePool]:
     """The GPU nodes by pool. before_paying: what must be there first; hours that are prepaid wait for nothing."""
     return {
-        each.pool.name: _gpu_pool(each, on, before_paying)
-        for each in settings.gpu_pools()
-        if each.pool.instance.gpus
+        each.pool.name: _gpu_pool(each, on, before_paying) for each in stack.pools if each.pool.instance.gpus
     }
 
 
-def _gpu_pool(said: StackPool, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool:
-    pool, capacity = said.pool, said.said.capacity
+def _gpu_pool(planned: PoolPlan, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool:
+    pool, capacity = planned.pool, planned.capacity
     return GpuNodePool(
         "gpu-nodes" if pool.name == MAIN_POOL else f"gpu-nodes-{pool.name}",
         GpuNodePoolArgs(
             cluster_name=on.cluster.name,
             vpc_id=on.vpc_id,
             cluster_security_group_id=on.cluster.security_group_id,
-            subnets={zone: on.subnets[zone] for zone in said.zones},
-            real_zones={zone: on.zones[zone] for zone in said.zones if zone in on.zones},
-            named_zones=bool(said.said.zones),
+            subnets={zone: on.subnets[zone] for zone in planned.zones},
+            real_zones={zone: on.zones[zone] for zone in planned.zones if zone in on.zones},
+            named_zones=planned.zones_named,
             instance=pool.instance,
             nodes=pool.nodes,
             running=pool.runs,
@@ -233,7 +230,7 @@ def _gpu_pool(said: StackPool, on: Eks, before_paying: Sequence[pulumi.Resource]
             key=pool.key,
             versions=on.versions,
             ssm=on.ssm,
-            root_volume_type=said.said.root_volume_type,
+            root_volume_type=planned.root_volume_type,
         ),
         pulumi.ResourceOptions(
             providers=[on.provider],

@@ -1,7 +1,5 @@
 """Wiring of what graphs need from AWS. The program imports this module for EKS stacks alone: it brings pulumi_aws."""
 
-from collections.abc import Sequence
-
 import pulumi
 
 from components.model_bucket import ModelBucket, ModelBucketArgs
@@ -10,21 +8,21 @@ from components.secret_access import SecretAccess, SecretAccessArgs
 from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
 from graphs import bucket
 from graphs.storage import volume_name
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
-from stacks.settings import Settings
 from stacks.wiring_eks import Eks
 from stacks.wiring_services import Storage, aws_secrets
 from targets.capacity import is_local_zone
-from targets.plan import GraphPlan, all_weights, room_gib
+from targets.plan import all_weights, room_gib
 
 _BESIDE_WEIGHTS_GIB = 1
 """Room for tokenizers and the vocabulary."""
 
 
-def storage(settings: Settings, eks: Eks) -> Storage:
+def storage(stack: StackPlan, eks: Eks) -> Storage:
     """A volume of the stack's own for the model cache, of kind efs or fsx."""
-    cache, namespace = settings.cache, settings.cluster.namespace
-    zones = eks.file_system_zones(settings.pool_zones())
+    cache, namespace = stack.cache, stack.cluster.namespace
+    zones = eks.file_system_zones(stack.pool_zones)
     network = Network(
         vpc_id=eks.vpc_id,
         subnets={zone: eks.subnets[zone] for zone in zones},
@@ -41,45 +39,43 @@ def storage(settings: Settings, eks: Eks) -> Storage:
             volume=volume_name(namespace), own_root=True, needed=[LustreCache("model-cache", lustre, on_both)]
         )
     args = EfsCacheArgs(
-        network=network if settings.makes_mount_targets() else None,
+        network=network if stack.cache.mount_targets else None,
         namespace=namespace,
         size=cache.size,
         file_system=cache.file_system,
         retain=cache.retain,
         client_role=eks.cluster.efs_client_role,
         # A Local Zone has no mount target, and EFS's name resolves only beside one.
-        through_zone=eks.zones.get(zones[0], zones[0])
-        if any(map(is_local_zone, settings.pool_zones()))
-        else None,
+        through_zone=eks.zones.get(zones[0], zones[0]) if any(map(is_local_zone, stack.pool_zones)) else None,
     )
     made = EfsCache("model-cache", args, on_both)
     return Storage(volume=volume_name(namespace), file_system_id=made.file_system_id, needed=[made])
 
 
-def model_bucket(settings: Settings, plans: Sequence[GraphPlan], eks: Eks) -> Storage:
+def model_bucket(stack: StackPlan, eks: Eks) -> Storage:
     """A bucket for the models, of the stack's own or one that is there, and who may use it."""
-    cluster = settings.cluster
+    cluster = stack.cluster
     assert isinstance(cluster, AwsCluster)
     args = ModelBucketArgs(
         cluster_name=eks.cluster.name,
         namespace=cluster.namespace,
         region=cluster.region,
-        readers=bucket.readers((each.name for each in plans), picker=plans[0].inference_extension),
+        readers=bucket.readers((each.name for each in stack.graphs), picker=stack.main.inference_extension),
         writer=bucket.WRITER,
-        bucket=settings.cache.bucket,
-        retain=settings.cache.retain,
+        bucket=stack.cache.bucket,
+        retain=stack.cache.retain,
     )
     made = ModelBucket(
         "model-bucket", args, pulumi.ResourceOptions(providers=[eks.provider], depends_on=eks.cluster.ready)
     )
-    room = room_gib(all_weights(plans)) + _BESIDE_WEIGHTS_GIB
+    room = room_gib(all_weights(stack.graphs)) + _BESIDE_WEIGHTS_GIB
     return Storage(bucket=Bucket(name=made.bucket, region=cluster.region, gib=room), needed=[made])
 
 
-def secret_access(settings: Settings, eks: Eks) -> list[pulumi.Resource]:
+def secret_access(stack: StackPlan, eks: Eks) -> list[pulumi.Resource]:
     """What lets External Secrets read the stack's secrets, where the stack installs it."""
-    secrets = aws_secrets(settings)
-    if not secrets or not settings.external_secrets.install:
+    secrets = aws_secrets(stack)
+    if not secrets or not stack.secrets.external.install:
         return []
     args = SecretAccessArgs(cluster_name=eks.cluster.name, secrets=secrets)
     return [SecretAccess("secret-access", args, pulumi.ResourceOptions(providers=[eks.provider]))]

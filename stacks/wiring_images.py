@@ -4,24 +4,25 @@ import pulumi
 
 from components import aws_provider
 from components.image_build import BuiltImage, BuiltImageArgs
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
-from stacks.settings import Settings
+from stacks.settings import PROJECT
 from targets.aws_access import AwsAccess
 from targets.plan import GraphPlan
 
 
-def built_image(settings: Settings, plan: GraphPlan, project: str, stack: str) -> pulumi.Output[str]:
+def built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str]:
     """The image of a graph, built for the pool's architecture in the region that the graph names."""
     build, version = plan.image_knobs.build, plan.image_knobs.runtime_version
     assert build is not None, "the caller asks for graphs with a build alone"
     assert version is not None, "what is built is of its graph's release"
-    tags = settings.tags.applied(project=project, stack=stack, target=plan.target.name)
+    tags = stack.billing.tags.applied(project=PROJECT, stack=pulumi.get_stack(), target=plan.target.name)
     name = f"{plan.name}-image"
-    cluster = settings.cluster
+    cluster = stack.cluster
     access = cluster.aws if isinstance(cluster, AwsCluster) else AwsAccess()
     provider = aws_provider.provider(name, build.region, access, tags)
     args = BuiltImageArgs(
-        repository=f"{project}/{stack}/{plan.name}",
+        repository=f"{PROJECT}/{pulumi.get_stack()}/{plan.name}",
         build=build,
         arch=plan.pool.instance.arch,
         version=version,

@@ -30,8 +30,8 @@ from graphs.names import MANAGED_BY
 from graphs.secrets import PULL_SECRET, AwsSecret
 from graphs.storage import EFS_CLASS
 from stacks.cost import hourly
+from stacks.plan import StackPlan
 from stacks.sections.secrets import AwsSecretSettings
-from stacks.settings import Settings
 from targets import versions
 from targets.autoscaling import Autoscaler
 from targets.plan import GraphPlan
@@ -54,9 +54,9 @@ class Storage:
     needed: list[pulumi.Resource] = field(default_factory=list)
 
 
-def storage(settings: Settings, cluster: Cluster) -> Storage:
+def storage(stack: StackPlan, cluster: Cluster) -> Storage:
     """A class of the cluster, or one for an EFS file system that is there already."""
-    cache = settings.cache
+    cache = stack.cache
     if cache.file_system is None:
         return Storage(storage_class=cache.storage_class)
     return Storage(
@@ -64,33 +64,33 @@ def storage(settings: Settings, cluster: Cluster) -> Storage:
     )
 
 
-def platform_namespace(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The platform's namespace, where the stack installs the platform."""
-    said = settings.platform
+    said = stack.platform
     if not said.install:
         return []
     metadata: Any = {"name": said.namespace, "labels": dict(MANAGED_BY)}
     return [kubernetes.core.v1.Namespace(said.namespace, metadata=metadata, opts=_directly_on(cluster))]
 
 
-def aws_secrets(settings: Settings) -> list[AwsSecret]:
+def aws_secrets(stack: StackPlan) -> list[AwsSecret]:
     """Secrets that the stack reads from AWS."""
-    said = (settings.hugging_face.aws_secret, settings.ngc.aws_secret)
+    said = (stack.secrets.hugging_face.aws_secret, stack.secrets.ngc.aws_secret)
     return [_aws_secret(secret) for secret in said if secret is not None]
 
 
 def external_secrets(
-    settings: Settings, namespaces: Sequence[str], access: Sequence[pulumi.Resource], cluster: Cluster
+    stack: StackPlan, namespaces: Sequence[str], access: Sequence[pulumi.Resource], cluster: Cluster
 ) -> list[pulumi.Resource]:
     """External Secrets and its stores, where the stack reads secrets from AWS. access: what lets it read them."""
-    regions = sorted({secret.region for secret in aws_secrets(settings)})
+    regions = sorted({secret.region for secret in aws_secrets(stack)})
     if not regions:
         return []
     return [
         ExternalSecrets(
             "external-secrets",
             ExternalSecretsArgs(
-                chart=versions.EXTERNAL_SECRETS if settings.external_secrets.install else None,
+                chart=versions.EXTERNAL_SECRETS if stack.secrets.external.install else None,
                 stores=[(namespace, region) for namespace in namespaces for region in regions],
             ),
             _on(cluster, access),
@@ -99,21 +99,21 @@ def external_secrets(
 
 
 def token_secret(
-    settings: Settings, needed: Sequence[pulumi.Resource], cluster: Cluster
+    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> list[pulumi.Resource]:
     """The Hugging Face token, where there is one. needed: External Secrets, if it brings it."""
-    said = settings.hugging_face
+    said = stack.secrets.hugging_face
     if not said.given:
         return []
     return [
         HuggingFaceSecret(
             "hugging-face",
             HuggingFaceSecretArgs(
-                namespace=settings.cluster.namespace,
+                namespace=stack.cluster.namespace,
                 token=None if said.token is None else pulumi.Output.secret(said.token.get_secret_value()),
                 existing_secret=said.existing_secret,
                 aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
-                refresh_minutes=settings.external_secrets.refresh_minutes,
+                refresh_minutes=stack.secrets.external.refresh_minutes,
             ),
             _on(cluster, needed),
         )
@@ -121,13 +121,13 @@ def token_secret(
 
 
 def pull_secret(
-    settings: Settings,
+    stack: StackPlan,
     namespaces: Sequence[str],
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
 ) -> list[pulumi.Resource]:
     """The pull Secret for NVIDIA's registry in those namespaces, where a key is given."""
-    said = settings.ngc
+    said = stack.secrets.ngc
     if not said.given:
         return []
     key = None if said.api_key is None else pulumi.Output.secret(said.api_key.get_secret_value())
@@ -138,27 +138,27 @@ def pull_secret(
                 namespaces=namespaces,
                 api_key=key,
                 aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
-                refresh_minutes=settings.external_secrets.refresh_minutes,
+                refresh_minutes=stack.secrets.external.refresh_minutes,
             ),
             _on(cluster, needed),
         )
     ]
 
 
-def monitoring(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """Prometheus and Grafana, where the stack brings them."""
-    said = settings.monitoring
+    said = stack.monitoring
     if said.kind != "install":
         return []
-    stack = PrometheusStack(
+    prometheus = PrometheusStack(
         chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
         values=prometheus_values(said.retention_days, said.storage_class, said.storage),
     )
-    return [Monitoring("monitoring", MonitoringArgs(stack=stack), _on(cluster))]
+    return [Monitoring("monitoring", MonitoringArgs(stack=prometheus), _on(cluster))]
 
 
 def watch(
-    settings: Settings,
+    stack: StackPlan,
     plans: Sequence[GraphPlan],
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
@@ -167,14 +167,14 @@ def watch(
 
     plans: graphs that are deployed; of others the alerts would say that they are missing.
     """
-    said, namespace = settings.monitoring, settings.cluster.namespace
+    said, namespace = stack.monitoring, stack.cluster.namespace
     if said.kind == "none" or not plans:
         return
-    cost = hourly(settings)
+    cost = hourly(stack)
     monitors = [
         *(pod_monitors(plans, namespace, said.labels) if said.pod_monitors else []),
         dcgm_service_monitor(namespace, said.labels),
-        prometheus_rule(plans, namespace, said.objectives(settings.tags.end), said.labels),
+        prometheus_rule(plans, namespace, said.objectives(stack.billing.tags.end), said.labels),
     ]
     files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
     Watch(
@@ -185,8 +185,7 @@ def watch(
 
 
 def platform(
-    settings: Settings,
-    plans: Sequence[GraphPlan],
+    stack: StackPlan,
     needed: Sequence[pulumi.Resource],
     cluster: Cluster,
 ) -> DynamoPlatform:
@@ -194,16 +193,16 @@ def platform(
 
     needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
     """
-    said, wanted = settings.platform, settings.platform_plan(plans)
+    said, wanted = stack.platform, stack.platform.wanted
     installation = Installation(
         chart=platform_chart(wanted.version, said.namespace),
-        values=platform_values(wanted, PULL_SECRET if settings.ngc.given else None),
+        values=platform_values(wanted, PULL_SECRET if stack.secrets.ngc.given else None),
     )
     namespace, _, operator = (said.operator or "").partition("/")
     return DynamoPlatform(
         "dynamo-platform",
         DynamoPlatformArgs(
-            graph_api_version=graph_api_version(max(plan.version for plan in plans)),
+            graph_api_version=graph_api_version(max(plan.version for plan in stack.graphs)),
             installation=installation if said.install else None,
             operator=ExistingOperator(namespace=namespace, name=operator, version=wanted.version)
             if operator
@@ -213,9 +212,9 @@ def platform(
     )
 
 
-def keda(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
+def keda(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """KEDA, where the stack brings it."""
-    said = settings.autoscaling
+    said = stack.autoscaling
     if said.kind is not Autoscaler.KEDA or not said.install:
         return []
     chart = replace(versions.KEDA, namespace=said.namespace)
@@ -223,11 +222,11 @@ def keda(settings: Settings, cluster: Cluster) -> list[pulumi.Resource]:
 
 
 def autoscaling(
-    settings: Settings, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
+    stack: StackPlan, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> None:
     """What KEDA is told about the graphs' workers. needed: KEDA and the graphs, whose adapters the operator makes."""
-    said, monitoring = settings.autoscaling, settings.monitoring
-    prometheus = settings.platform_plan(plans).prometheus
+    said, monitoring = stack.autoscaling, stack.monitoring
+    prometheus = stack.platform.wanted.prometheus
     if said.kind is not Autoscaler.KEDA or prometheus is None:
         return
     scaling = Scaling(
@@ -238,49 +237,46 @@ def autoscaling(
         up_minutes=said.scale_up_minutes,
         down_minutes=said.scale_down_minutes,
     )
-    objects = [each for plan in plans for each in scaled_objects(plan, settings.cluster.namespace, scaling)]
+    objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
     if objects:
         Autoscaling("autoscaling", AutoscalingArgs(scaled_objects=objects), _on(cluster, needed))
 
 
 def image_pull(
-    settings: Settings, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
+    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> list[pulumi.Resource]:
     """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
-    if not any(plan.pool.instance.gpus for plan in plans):
+    if not any(plan.pool.instance.gpus for plan in stack.graphs):
         return []
-    args = ImagePullArgs(plans=plans, namespace=settings.cluster.namespace)
+    args = ImagePullArgs(plans=stack.graphs, namespace=stack.cluster.namespace)
     return [ImagePull("image-pull", args, _on(cluster, needed))]
 
 
-def inference_extension(plan: GraphPlan, cluster: Cluster) -> list[pulumi.Resource]:
+def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The InferencePool API, looked up where the main graph needs it."""
-    return [InferenceExtension("inference-extension", _on(cluster))] if plan.inference_extension else []
+    return [InferenceExtension("inference-extension", _on(cluster))] if stack.main.inference_extension else []
 
 
-def sizing(
-    settings: Settings, plan: GraphPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
-) -> SizingRequest | None:
+def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> SizingRequest | None:
     """The question to Dynamo's profiler, where one is asked. needed: the platform and the whole cache.
 
     Without the model's configuration in the cache the profiler asks Hugging Face, and where it gets no answer it
     refuses to propose a graph of vLLM or SGLang.
     """
-    question = settings.sizing_question(plan)
-    if question is None:
+    if stack.checks.sizing is None:
         return None
     args = SizingRequestArgs(
-        sizing=question,
-        plan=plan,
-        namespace=settings.cluster.namespace,
-        platform=settings.platform_version(),
+        sizing=stack.checks.sizing,
+        plan=stack.main,
+        namespace=stack.cluster.namespace,
+        platform=stack.platform.wanted.version,
     )
     return SizingRequest("sizing", args, _on(cluster, needed))
 
 
-def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster: Cluster) -> Ingress | None:
+def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Ingress | None:
     """The main graph's endpoint outside the cluster, where one is asked for."""
-    said = settings.ingress
+    said = stack.ingress
     if said is None:
         return None
     keys = {
@@ -288,15 +284,15 @@ def ingress(settings: Settings, graph: InferenceGraph, plan: GraphPlan, cluster:
     }
     namespace, _, gateway = said.gateway.partition("/")
     args = IngressArgs(
-        namespace=settings.cluster.namespace,
-        graph=plan.name,
+        namespace=stack.cluster.namespace,
+        graph=stack.main.name,
         host=said.host,
         gateway_namespace=namespace,
         gateway=gateway,
         listener=said.listener,
         keys=keys or None,
         existing_secret=said.existing_secret,
-        inference_extension=plan.inference_extension,
+        inference_extension=stack.main.inference_extension,
     )
     return Ingress("ingress", args, _on(cluster, [graph]))
 

@@ -1,6 +1,7 @@
 """Which folder may import what: data flows downwards, and nobody loads what the stack does not use."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -82,7 +83,18 @@ def test_config_is_read_in_one_place() -> None:
         for path in modules(folder)
         if "pulumi.Config(" in path.read_text()
     ]
-    assert readers == ["stacks/settings.py"]
+    assert readers == ["stacks/load.py"]
+
+
+def test_settings_end_where_they_are_resolved() -> None:
+    """Whoever takes settings would have to resolve them anew."""
+    takers = [
+        str(path.relative_to(PROJECT))
+        for folder in ("components", "graphs", "ops", "stacks")
+        for path in modules(folder)
+        if re.search(r"\bSettings\b", path.read_text())
+    ]
+    assert takers == [f"stacks/{name}.py" for name in ("load", "plan", "schema", "settings", "table")]
 
 
 def test_files_stay_readable_in_one_sitting() -> None:

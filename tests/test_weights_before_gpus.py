@@ -17,9 +17,10 @@ from graphs.names import DOWNLOAD_JOB
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import masked
-from stacks.pools import StackPool
+from stacks.load import from_text
+from stacks.plan import StackPlan
+from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster
-from stacks.settings import Settings, from_text
 from targets.plan import Pool
 from tests.dependencies import before
 
@@ -63,7 +64,7 @@ def stack_file(stack: str) -> StackFile:
 
 
 @cache
-def settings_of(stack: str) -> Settings:
+def plan_of(stack: str) -> StackPlan:
     file = stack_file(stack)
     return from_text(file.config, set(file.secret_keys))
 
@@ -74,17 +75,17 @@ def evaluation_of(stack: str) -> Evaluation:
 
 
 def buys_gpus(stack: str) -> bool:
-    checked = settings_of(stack)
-    return isinstance(checked.cluster, AwsCluster) and bool(checked.gpu_pool().instance.gpus)
+    checked = plan_of(stack)
+    return isinstance(checked.cluster, AwsCluster) and bool(checked.main_pool.instance.gpus)
 
 
 EKS = [*filter(buys_gpus, stacks(PROJECT)), *SEVERAL_POOLS]
-POOLS = [(stack, each) for stack in EKS for each in settings_of(stack).gpu_pools()]
-PREPAID = [(stack, each) for stack, each in POOLS if each.said.capacity.kind.prepaid]
+POOLS = [(stack, each) for stack in EKS for each in plan_of(stack).pools]
+PREPAID = [(stack, each) for stack, each in POOLS if each.capacity.kind.prepaid]
 BOUGHT_LATE = [(stack, each) for stack, each in POOLS if (stack, each) not in PREPAID]
 
 
-def each_pool(pools: list[tuple[str, StackPool]]) -> pytest.MarkDecorator:
+def each_pool(pools: list[tuple[str, PoolPlan]]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize(
         ("stack", "pool"), pools, ids=[f"{stack}-{each.pool.name}" for stack, each in pools]
     )
@@ -141,7 +142,7 @@ def test_there_are_pools_of_both_kinds() -> None:
 def test_only_pools_name_the_gpu_instance(stack: str) -> None:
     """Whatever could buy it (a node group, a launch template) is inside a pool, and each pool buys."""
     resources = by_urn(stack)
-    for instance in {each.pool.instance.name for each in settings_of(stack).gpu_pools()}:
+    for instance in {each.pool.instance.name for each in plan_of(stack).pools}:
         naming = [
             resource
             for resource in resources.values()
@@ -151,11 +152,11 @@ def test_only_pools_name_the_gpu_instance(stack: str) -> None:
         for resource in naming:
             assert POOL in [resources[urn].type for urn in ancestors(resource, resources)]
     pools = sum(resource.type == POOL for resource in resources.values())
-    assert len(gpu_purchases(resources)) == pools == len(settings_of(stack).gpu_pools())
+    assert len(gpu_purchases(resources)) == pools == len(plan_of(stack).pools)
 
 
 @each_pool(BOUGHT_LATE)
-def test_gpus_come_after_weights_and_platform(stack: str, pool: StackPool) -> None:
+def test_gpus_come_after_weights_and_platform(stack: str, pool: PoolPlan) -> None:
     resources = by_urn(stack)
     platform = {urn for urn, resource in resources.items() if resource.name == "dynamo-platform"}
     assert len(platform) == 2, "the component and its release"
@@ -165,13 +166,13 @@ def test_gpus_come_after_weights_and_platform(stack: str, pool: StackPool) -> No
 
 
 @each_pool(PREPAID)
-def test_prepaid_gpus_wait_for_no_weights(stack: str, pool: StackPool) -> None:
+def test_prepaid_gpus_wait_for_no_weights(stack: str, pool: PoolPlan) -> None:
     resources = by_urn(stack)
     assert download(resources).urn not in before(purchase(pool.pool, resources), resources)
 
 
 @each_pool(POOLS)
-def test_no_pool_waits_for_another(stack: str, pool: StackPool) -> None:
+def test_no_pool_waits_for_another(stack: str, pool: PoolPlan) -> None:
     resources = by_urn(stack)
     bought = {resource.urn for resource in gpu_purchases(resources)}
     assert bought.isdisjoint(before(purchase(pool.pool, resources), resources))
@@ -179,7 +180,7 @@ def test_no_pool_waits_for_another(stack: str, pool: StackPool) -> None:
 
 @pytest.mark.parametrize("stack", EKS)
 def test_graphs_come_after_weights_and_the_gpus_of_their_own_pool(stack: str) -> None:
-    resources, plans = by_urn(stack), settings_of(stack).plans()
+    resources, plans = by_urn(stack), plan_of(stack).graphs
     graphs = {
         resource.inputs["metadata"]["name"]: resource
         for resource in resources.values()
@@ -195,7 +196,7 @@ def test_graphs_come_after_weights_and_the_gpus_of_their_own_pool(stack: str) ->
 
 
 @each_pool(POOLS)
-def test_image_pulls_start_with_the_node(stack: str, pool: StackPool) -> None:
+def test_image_pulls_start_with_the_node(stack: str, pool: PoolPlan) -> None:
     """What pulls is there before GPU nodes are bought; prepaid ones may be earlier, for they wait for nothing."""
     resources = by_urn(stack)
     (puller,) = [

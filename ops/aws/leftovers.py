@@ -17,13 +17,13 @@ from embedded.processes import Report
 from ops.aws.own import Own, tags_of
 from ops.aws.still_there import is_there
 from ops.aws.sweep import sweep
-from ops.deploy.embedded_stack import settings_of
+from ops.deploy.embedded_stack import plan_of
 from ops.errors import OpsError
 from ops.pulumi import stack_config
 from ops.pulumi.stack_file import StackFile
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.sections.tags import TagSettings
-from stacks.settings import Settings
 
 _RETAINED = ("elasticfilesystem", "s3")
 """Services of what `cache.retain` keeps."""
@@ -43,33 +43,33 @@ class LeftoversError(OpsError):
 def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
     """List what AWS still has of a stack that was taken down; ends with 1 if there is something."""
     file = stack_config.load(PROJECT, stack)
-    settings = settings_of(file)
-    if not isinstance(settings.cluster, AwsCluster):
+    plan = plan_of(file)
+    if not isinstance(plan.cluster, AwsCluster):
         typer.echo(f"{stack} makes nothing on AWS")
         return
     try:
-        left = _left(file, settings, None, typer.echo)
+        left = _left(file, plan, None, typer.echo)
     except (BotoCoreError, ClientError) as error:
         raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
-    typer.echo(f"{len(left)} things with the tags of {stack} are in {settings.cluster.region}")
+    typer.echo(f"{len(left)} things with the tags of {stack} are in {plan.cluster.region}")
     if left:
         raise typer.Exit(1)
 
 
-def check(file: StackFile, settings: Settings, mine: Own, report: Report) -> None:
+def check(file: StackFile, plan: StackPlan, mine: Own, report: Report) -> None:
     """Sweep up behind a stack that was just taken down, and name what else it left on AWS. mine: from its last state.
 
     Raises LeftoversError if that is more than it retains. An account that may not ask is told so, and no more.
     """
-    if not isinstance(settings.cluster, AwsCluster):
+    if not isinstance(plan.cluster, AwsCluster):
         return
-    said = settings.cluster
+    said = plan.cluster
     try:
         if isinstance(said, NewEksCluster):
             # A name that is said is not the stack's alone: an earlier cluster of it may have left volumes to stay.
             session = aws_session(said.region, said.aws)
             sweep(session, mine, _tags(file), report, volumes=said.name is None)
-        left = _left(file, settings, mine, report)
+        left = _left(file, plan, mine, report)
     except (BotoCoreError, ClientError) as error:
         report(f"AWS does not say what is left of {file.stack}: {error}")
         return
@@ -86,16 +86,16 @@ def _tags(file: StackFile) -> dict[str, str]:
     return TagSettings.fixed(project=file.project, stack=file.stack)
 
 
-def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report) -> list[str]:
+def _left(file: StackFile, plan: StackPlan, mine: Own | None, report: Report) -> list[str]:
     """ARNs of what is left and not retained; each is told, as what is kept is. Raises botocore's errors.
 
     mine: what the stack's state knew; None where nothing is known, and whatever has the stack's tags is told.
     """
-    said = settings.cluster
+    said = plan.cluster
     assert isinstance(said, AwsCluster), "the callers ask for no other"
     name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
     # Of an earlier life, or of yours: in no state.
-    named = {each for each in (settings.cache.bucket, settings.cache.file_system) if each}
+    named = {each for each in (plan.cache.bucket, plan.cache.file_system) if each}
     if mine is not None:
         mine = replace(mine, ids=mine.ids | named, cluster=said.name if name is None else mine.cluster)
     session = aws_session(said.region, said.aws)
@@ -103,7 +103,7 @@ def _left(file: StackFile, settings: Settings, mine: Own | None, report: Report)
     kept = [
         arn
         for arn in there
-        if re.split("[/:]", arn)[-1] in named or (settings.cache.retain and arn.split(":")[2] in _RETAINED)
+        if re.split("[/:]", arn)[-1] in named or (plan.cache.retain and arn.split(":")[2] in _RETAINED)
     ]
     left = [arn for arn in there if arn not in kept]
     for word, arns in (("kept", kept), ("left", left)):

@@ -17,12 +17,12 @@ from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops.deploy.embedded_stack import settings_of
+from ops.deploy.embedded_stack import plan_of
 from ops.errors import OpsError
 from ops.progress import tell
 from ops.pulumi import automation, stack_config
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AUTO, NewEksCluster
-from stacks.settings import Settings
 
 _CLUSTER = "aws:eks/cluster:Cluster"
 _SECONDS, _POLL_SECONDS = 1200.0, 10.0
@@ -47,8 +47,8 @@ def let_in(
     ] = False,
 ) -> None:
     """Let this machine in to the stack's API server, where the stack file says `auto`; else nothing is done."""
-    settings = settings_of(stack_config.load(PROJECT, stack))
-    if not _is_auto(settings):
+    plan = plan_of(stack_config.load(PROJECT, stack))
+    if not _is_auto(plan):
         typer.echo(f"{stack}: cluster.publicAccessFrom does not say {AUTO}, so nobody is let in")
         return
     try:
@@ -56,11 +56,11 @@ def let_in(
     except automation.NoStackError:
         typer.echo(f"{stack} is not deployed; `up` lets in whoever runs it")
         return
-    caller(settings, automation.resources(opened), typer.echo, alone=alone)
+    caller(plan, automation.resources(opened), typer.echo, alone=alone)
 
 
 def caller(
-    settings: Settings, resources: Iterable[Mapping[str, Any]], report: Report, *, alone: bool = False
+    plan: StackPlan, resources: Iterable[Mapping[str, Any]], report: Report, *, alone: bool = False
 ) -> None:
     """Let the caller in, if the stack file leaves the address to whoever deploys, and wait until the API answers.
 
@@ -68,8 +68,8 @@ def caller(
     preview finds no difference; else the caller's is added. Raises LetInError, pulumi.RunError.
     """
     name = next((str(each["outputs"]["name"]) for each in resources if each["type"] == _CLUSTER), None)
-    said = settings.cluster
-    if name is None or not _is_auto(settings):
+    said = plan.cluster
+    if name is None or not _is_auto(plan):
         return
     assert isinstance(said, NewEksCluster), "no other has the key"
     named = [each for each in said.public_access_from if each != AUTO]
@@ -83,8 +83,8 @@ def caller(
         ) from None
 
 
-def _is_auto(settings: Settings) -> bool:
-    said = settings.cluster
+def _is_auto(plan: StackPlan) -> bool:
+    said = plan.cluster
     return isinstance(said, NewEksCluster) and AUTO in said.public_access_from
 
 

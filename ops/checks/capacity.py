@@ -6,22 +6,22 @@ from typing import Any
 from botocore.exceptions import ClientError
 
 from ops.checks.finding import Finding, ok, unknown, wrong
-from stacks.pools import StackPool
+from stacks.pools import PoolPlan
 from targets.capacity import CapacityKind
 from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
 
 
-def capacity(session: Any, region: str, said: StackPool, zones: Collection[str]) -> Iterator[Finding]:
+def capacity(session: Any, region: str, planned: PoolPlan, zones: Collection[str]) -> Iterator[Finding]:
     """A line about a pool's instances. zones: where its nodes may really be."""
     client = session.client("ec2", region_name=region)
-    if said.said.capacity.kind.prepaid:
-        yield _reservation(client, said)
+    if planned.capacity.kind.prepaid:
+        yield _reservation(client, planned)
     else:
-        yield _offering(client, said, zones)
+        yield _offering(client, planned, zones)
 
 
-def _offering(client: Any, said: StackPool, zones: Collection[str]) -> Finding:
-    key, name = said.pool.key, said.pool.instance.name
+def _offering(client: Any, planned: PoolPlan, zones: Collection[str]) -> Finding:
+    key, name = planned.pool.key, planned.pool.instance.name
     offers = client.describe_instance_type_offerings(
         LocationType="availability-zone", Filters=[{"Name": "instance-type", "Values": [name]}]
     )["InstanceTypeOfferings"]
@@ -32,14 +32,14 @@ def _offering(client: Any, said: StackPool, zones: Collection[str]) -> Finding:
     offering = ", ".join(zone for zone in zones if zone in there)
     now = (
         ""
-        if said.said.capacity.kind is CapacityKind.ON_DEMAND
+        if planned.capacity.kind is CapacityKind.ON_DEMAND
         else "; what spot has at the time nobody can tell"
     )
     return ok(key, f"EC2 offers {name} in {offering}, which is no promise that one is free{now}")
 
 
-def _reservation(client: Any, said: StackPool) -> Finding:
-    key, capacity = said.pool.key, said.said.capacity
+def _reservation(client: Any, planned: PoolPlan) -> Finding:
+    key, capacity = planned.pool.key, planned.capacity
     if capacity.reservation_id is None:
         return unknown(key, f"the members of {capacity.reservation_group} are not looked at")
     try:
@@ -66,9 +66,12 @@ def _reservation(client: Any, said: StackPool) -> Finding:
         start=_time(found.get("StartDate")),
         end=_time(found.get("EndDate")),
     )
-    (zone,) = said.zones
+    (zone,) = planned.zones
     wanted = Wanted(
-        zone=zone, instance_type=said.pool.instance.name, nodes=said.pool.nodes, running=said.pool.runs
+        zone=zone,
+        instance_type=planned.pool.instance.name,
+        nodes=planned.pool.nodes,
+        running=planned.pool.runs,
     )
     problem = reservation_problem(capacity, described, wanted)
     if problem is not None:
@@ -80,5 +83,5 @@ def _reservation(client: Any, said: StackPool) -> Finding:
     )
 
 
-def _time(said: Any) -> str | None:
-    return None if said is None else f"{said:%Y-%m-%dT%H:%M:%SZ}"
+def _time(at: Any) -> str | None:
+    return None if at is None else f"{at:%Y-%m-%dT%H:%M:%SZ}"

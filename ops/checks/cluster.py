@@ -10,7 +10,7 @@ from ops.checks.finding import Check, Finding, ok, wrong
 from ops.deploy import preflight
 from ops.deploy.apply import Kubectl
 from ops.evaluate import Evaluation
-from stacks.settings import Settings
+from stacks.plan import StackPlan
 from targets.hardware import GPU_PRODUCT
 from targets.plan import Pool
 
@@ -26,21 +26,21 @@ def answer(kubectl: Kubectl) -> Iterator[Finding]:
     yield ok("cluster", f"Kubernetes {version['gitVersion']} answers")
 
 
-def checks(settings: Settings, evaluate: Callable[[], Evaluation], kubectl: Kubectl) -> list[Check]:
+def checks(plan: StackPlan, evaluate: Callable[[], Evaluation], kubectl: Kubectl) -> list[Check]:
     """What is asked of a cluster that answers. evaluate: gives what the stack would register."""
     return [
-        Check("drivers and services", lambda: _drivers_and_services(settings, kubectl)),
+        Check("drivers and services", lambda: _drivers_and_services(plan, kubectl)),
         Check("what the stack names", lambda: _named(evaluate(), kubectl)),
-        Check("GPUs", lambda: _gpus(settings, kubectl)),
-        Check("storage class", lambda: _storage_class(settings, kubectl)),
+        Check("GPUs", lambda: _gpus(plan, kubectl)),
+        Check("storage class", lambda: _storage_class(plan, kubectl)),
     ]
 
 
-def _drivers_and_services(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
-    about, plans = "drivers and services", settings.plans()
+def _drivers_and_services(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
+    about, plans = "drivers and services", plan.graphs
     problems = [
         *existing_cluster.drivers(plans, kubectl),
-        *existing_cluster.services(settings.platform_plan(plans), kubectl),
+        *existing_cluster.services(plan.platform.wanted, kubectl),
     ]
     yield from (wrong(about, problem) for problem in problems)
     if not problems:
@@ -57,14 +57,14 @@ def _named(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[Finding]:
         yield ok(about, "Secrets and platform are there")
 
 
-def _gpus(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
+def _gpus(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
     """A line a pool. What the stack's own pods hold is free for it."""
     nodes, pods = _items(kubectl, "nodes"), _items(kubectl, "pods", "--all-namespaces")
-    for each in settings.gpu_pools():
+    for each in plan.pools:
         pool = each.pool
         if pool.instance.gpu is None:
             continue
-        wanted = sum(plan.gpus for plan in settings.plans() if plan.pool.name == pool.name)
+        wanted = sum(plan.gpus for plan in plan.graphs if plan.pool.name == pool.name)
         about, product = f"GPUs of {pool.key}", pool.gpu_product or GPU_PRODUCT[pool.instance.gpu]
         names = {node["metadata"]["name"] for node in nodes if _is_free(node, pool)}
         if not names:
@@ -75,7 +75,7 @@ def _gpus(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
             )
             continue
         there = sum(_allocatable(node) for node in nodes if node["metadata"]["name"] in names)
-        others = sum(_held(pod) for pod in pods if _holds(pod, names, settings.cluster.namespace))
+        others = sum(_held(pod) for pod in pods if _holds(pod, names, plan.cluster.namespace))
         text = f"the stack wants {wanted}, {there - others} of {there} on {len(names)} nodes are free"
         if wanted <= there - others:
             yield ok(about, text)
@@ -83,8 +83,8 @@ def _gpus(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
             yield wrong(about, f"{text}; free some, or make the graph smaller")
 
 
-def _storage_class(settings: Settings, kubectl: Kubectl) -> Iterator[Finding]:
-    about, cache = "storage class", settings.cache
+def _storage_class(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
+    about, cache = "storage class", plan.cache
     if cache.kind != "class" or cache.existing_claim is not None:
         return
     classes = _items(kubectl, "storageclasses")

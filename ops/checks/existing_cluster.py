@@ -14,7 +14,7 @@ from graphs.gpu_nodes import GPU_PRODUCT_LABEL
 from ops.deploy.apply import Kubectl
 from ops.deploy.preflight import PreflightError
 from ops.errors import OpsError
-from stacks.settings import Settings
+from stacks.plan import StackPlan
 from targets.catalogue import Engine
 from targets.hardware import GPU_PRODUCT, Gpu
 from targets.plan import GraphPlan, Pool
@@ -34,10 +34,10 @@ class KubectlError(OpsError):
     """The cluster did not answer, or not with what was asked for."""
 
 
-def check(settings: Settings, kubectl: Kubectl) -> None:
+def check(plan: StackPlan, kubectl: Kubectl) -> None:
     """Raise PreflightError for what would keep the stack's graphs from running, one sentence a problem."""
-    plans = settings.plans()
-    problems = [*drivers(plans, kubectl), *services(settings.platform_plan(plans), kubectl)]
+    plans = plan.graphs
+    problems = [*drivers(plans, kubectl), *services(plan.platform.wanted, kubectl)]
     if problems:
         raise PreflightError("\n".join(problems))
 

@@ -15,8 +15,8 @@ from components.kubeconfig import HOW_TO_GET_AWS_CLI
 from ops.checks.finding import Finding, ok, unknown, wrong
 from ops.pulumi import automation
 from stacks.cost import hourly
+from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
-from stacks.settings import Settings
 from targets.aws_access import AwsAccess
 
 _OWN_BACKENDS = ("file://", "s3://", "gs://", "azblob://")
@@ -62,11 +62,11 @@ def aws_cli() -> Iterator[Finding]:
     yield ok(about, (ran.stdout or ran.stderr).split()[0])
 
 
-def hugging_face(settings: Settings) -> Iterator[Finding]:
+def hugging_face(plan: StackPlan) -> Iterator[Finding]:
     """Where the download's token comes from."""
-    about, said = "Hugging Face token", settings.hugging_face
+    about, said = "Hugging Face token", plan.secrets.hugging_face
     if said.aws_secret is not None:
-        yield _secret(said.aws_secret.name, said.aws_secret.region, _access(settings))
+        yield _secret(said.aws_secret.name, said.aws_secret.region, _access(plan))
     elif said.existing_secret is not None:
         yield ok(about, f"in the cluster, as Secret {said.existing_secret}")
     elif said.given:
@@ -75,9 +75,9 @@ def hugging_face(settings: Settings) -> Iterator[Finding]:
         yield ok(about, "none; the model is not gated, but a token (huggingFace.token) lifts download limits")
 
 
-def price(settings: Settings) -> Iterator[Finding]:
+def price(plan: StackPlan) -> Iterator[Finding]:
     """What the stack costs by the hour."""
-    about, priced = "price", hourly(settings)
+    about, priced = "price", hourly(plan)
     if priced is None:
         yield ok(about, "nothing by the hour: cluster and nodes are there already")
     elif priced.unknown:
@@ -102,8 +102,8 @@ def _secret(name: str, region: str, access: AwsAccess) -> Finding:
     return ok(about, f"in Secrets Manager, as {name} in {region}")
 
 
-def _access(settings: Settings) -> AwsAccess:
-    cluster: Any = settings.cluster
+def _access(plan: StackPlan) -> AwsAccess:
+    cluster: Any = plan.cluster
     return cluster.aws if isinstance(cluster, AwsCluster) else AwsAccess()
 
 

@@ -12,8 +12,9 @@ from typing import Any
 from ops.aws.own import Own, tags_of
 from ops.checks.finding import Finding, ok, unknown, wrong
 from stacks.cost import cpu_instance
+from stacks.plan import StackPlan
 from stacks.sections.cluster import NewEksCluster
-from stacks.settings import PROJECT, Settings
+from stacks.settings import PROJECT
 from targets.capacity import CapacityKind
 
 _STANDARD = frozenset("acdhimrtz")
@@ -50,11 +51,11 @@ def vcpu_quota(family: str, *, spot: bool) -> Quota | None:
     return None
 
 
-def wanted_vcpus(settings: Settings) -> tuple[Mapping[Quota, int], list[str]]:
+def wanted_vcpus(plan: StackPlan) -> tuple[Mapping[Quota, int], list[str]]:
     """vCPUs by quota of what the stack buys, and the families that no known quota counts. Reservations need none."""
     wanted, unlisted = Counter[Quota](), []
-    for each in settings.gpu_pools():
-        instance, kind = each.pool.instance, each.said.capacity.kind
+    for each in plan.pools:
+        instance, kind = each.pool.instance, each.capacity.kind
         if not instance.gpus or not each.pool.runs or kind.prepaid:
             continue
         quota = vcpu_quota(instance.family, spot=kind is CapacityKind.SPOT)
@@ -62,15 +63,15 @@ def wanted_vcpus(settings: Settings) -> tuple[Mapping[Quota, int], list[str]]:
             unlisted.append(instance.family)
         else:
             wanted[quota] += each.pool.nodes * instance.vcpus
-    if isinstance(settings.cluster, NewEksCluster):
-        instance = cpu_instance(settings)
-        wanted[ON_DEMAND_STANDARD] += settings.cluster.cpu_size * instance.vcpus
+    if isinstance(plan.cluster, NewEksCluster):
+        instance = cpu_instance(plan)
+        wanted[ON_DEMAND_STANDARD] += plan.cluster.cpu_size * instance.vcpus
     return wanted, unlisted
 
 
-def vcpus(session: Any, settings: Settings, region: str, stack: str, mine: Own) -> Iterator[Finding]:
+def vcpus(session: Any, plan: StackPlan, region: str, stack: str, mine: Own) -> Iterator[Finding]:
     """A line a quota of vCPUs that the stack needs something of."""
-    wanted, unlisted = wanted_vcpus(settings)
+    wanted, unlisted = wanted_vcpus(plan)
     for family in unlisted:
         yield unknown("vCPU quota", f"which quota counts spot instances of {family} is not published")
     used = _vcpus_in_use(session.client("ec2", region_name=region), partial(_is_own, stack, mine))

@@ -23,14 +23,14 @@ from ops.aws.own import own
 from ops.checks import existing_cluster
 from ops.deploy import preflight, teardown
 from ops.deploy.apply import GRAPH_KIND, STACK_LABEL, Changes, Kubectl, applied, apply, label, members
-from ops.deploy.embedded_stack import is_embedded, on_embedded, settings_of
+from ops.deploy.embedded_stack import is_embedded, on_embedded, plan_of
 from ops.deploy.wait import Waiter
 from ops.errors import OpsError
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi import automation, pending, stack_config
 from ops.pulumi.stack_file import StackFile
 from ops.synth import manifests, masked
-from stacks.settings import Settings
+from stacks.plan import StackPlan
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.plan import Pool
@@ -61,7 +61,7 @@ class Stack:
 
     file: StackFile
     full_name: str
-    settings: Settings
+    plan: StackPlan
     embedded: bool
     own_nodes: bool
 
@@ -73,24 +73,24 @@ class Stack:
     @property
     def namespace(self) -> str:
         """The namespace that the stack works in."""
-        return self.settings.cluster.namespace
+        return self.plan.cluster.namespace
 
 
 def find(stack: str, *, embedded: bool, project: Path = PROJECT) -> Stack:
     """The stack by name; embedded puts it on the embedded cluster whatever its file says.
 
-    Raises StackFileError, stacks.settings.ConfigError.
+    Raises StackFileError, stacks.plan.ConfigError.
     """
     file = stack_config.load(project, stack)
-    settings = settings_of(file)
-    at_home = is_embedded(settings, project)
+    plan = plan_of(file)
+    at_home = is_embedded(plan, project)
     if embedded and not at_home:
         file = on_embedded(file)
-        settings = settings_of(file)
+        plan = plan_of(file)
     return Stack(
         file=file,
         full_name=stack,
-        settings=settings,
+        plan=plan,
         embedded=embedded or at_home,
         own_nodes=embedded and not at_home,
     )
@@ -109,14 +109,14 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
 
         doctor.check(stack.file, stack.full_name, report)
         opened = automation.make_stack(PROJECT, stack.full_name, report=report)
-        doctor.check_account(stack.settings, automation.resources(opened))
+        doctor.check_account(stack.plan, automation.resources(opened))
         pending.mend(opened, report)
         report(f"{stack.name}: {automation.up(opened, report)}")
         return automation.outputs(opened)
     kubectl = _start(stack, report, state)
     _start_data_plane(stack, report, state)
     preflight.check(evaluation, kubectl)
-    existing_cluster.check(stack.settings, kubectl)
+    existing_cluster.check(stack.plan, kubectl)
     if stack.own_nodes:
         cluster.add_nodes([_cpu_node(stack)], state)
     if _through_pulumi(stack, kubectl, state):
@@ -143,12 +143,12 @@ def down(
 
         opened = automation.open_stack(PROJECT, stack.full_name, report=report)
         resources = automation.resources(opened)
-        doctor.check_region(stack.settings, resources)
-        doctor.check_account(stack.settings, resources)
-        let_in.caller(stack.settings, resources, report)
+        doctor.check_region(stack.plan, resources)
+        doctor.check_account(stack.plan, resources)
+        let_in.caller(stack.plan, resources, report)
         pending.mend(opened, report, strict=False)
         automation.down(opened, report)
-        leftovers.check(stack.file, stack.settings, own(resources), report)
+        leftovers.check(stack.file, stack.plan, own(resources), report)
         return
     if not cluster.is_running(state):
         if not state.exists():
@@ -256,18 +256,18 @@ def _through_pulumi(stack: Stack, kubectl: Kubectl, state: Path) -> bool:
 def _require_pulumi(stack: Stack) -> None:
     if not automation.available():
         raise DestinationError(
-            f"--stack: {stack.name} is for a cluster of kind {stack.settings.cluster.kind}, which takes a Pulumi CLI, "
+            f"--stack: {stack.name} is for a cluster of kind {stack.plan.cluster.kind}, which takes a Pulumi CLI, "
             f"and none is on PATH; {automation.HOW_TO_GET_PULUMI}"
         )
 
 
 def _start(stack: Stack, report: Report, state: Path) -> Kubectl:
     version: GraphVersion = (
-        "v1alpha1" if graph_api_version(stack.settings.plan().version).endswith("v1alpha1") else "v1beta1"
+        "v1alpha1" if graph_api_version(stack.plan.main.version).endswith("v1alpha1") else "v1beta1"
     )
     _refuse_mixed_versions(stack, version, state)
-    settings = stack.settings
-    platform = Platform(version=settings.platform_version(), grove=settings.platform.grove is not Addon.NONE)
+    wanted = stack.plan.platform.wanted
+    platform = Platform(version=wanted.version, grove=wanted.grove is not Addon.NONE)
     cluster.start(report, state, version, platform)
     return partial(_kubectl, state)
 
@@ -284,14 +284,14 @@ def _refuse_mixed_versions(stack: Stack, version: GraphVersion, state: Path) -> 
     )
     if others:
         raise DestinationError(
-            f"graph.dynamoVersion: {stack.settings.plan().version} means nvidia.com/{version} graphs, and the "
+            f"graph.dynamoVersion: {stack.plan.main.version} means nvidia.com/{version} graphs, and the "
             f"embedded cluster serves one API version at a time; take down first: {', '.join(others)}"
         )
 
 
 def _start_data_plane(stack: Stack, report: Report, state: Path) -> None:
     """Real Dynamo processes behind the simulated pods, of the releases that can be run here."""
-    releases = {str(plan.version) for plan in stack.settings.plans()}
+    releases = {str(plan.version) for plan in stack.plan.graphs}
     for release in sorted(release for release in releases if not dynamo.unavailable(release)):
         dynamo.install(release, report)
     command = (sys.executable, "-m", "embedded.dataplane")
@@ -319,7 +319,7 @@ def _live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[s
 def _live_lines(stack: Stack, state: Path) -> list[str]:
     """The same for `status`."""
     entries = dataplane.endpoints(state)
-    served = {plan.name: entries.get(f"{stack.namespace}/{plan.name}") for plan in stack.settings.plans()}
+    served = {plan.name: entries.get(f"{stack.namespace}/{plan.name}") for plan in stack.plan.graphs}
     return [
         f"{'Endpoint':<24} {name:<32} "
         + (entry["reason"] or f"{entry['url']} on Dynamo {entry['release']}, {entry['simulated']} simulated")
@@ -338,7 +338,7 @@ def _cpu_node(stack: Stack) -> dict[str, Any]:
 
 
 def _gpu_nodes(stack: Stack) -> list[dict[str, Any]]:
-    pools = [each.pool for each in stack.settings.gpu_pools()]
+    pools = [each.pool for each in stack.plan.pools]
     return [_pool_node(stack, pool, index) for pool in pools for index in range(pool.nodes)]
 
 

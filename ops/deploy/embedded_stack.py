@@ -8,7 +8,9 @@ from typing import Any
 
 from embedded.paths import KUBECONFIG
 from ops.pulumi.stack_file import StackFile
-from stacks.settings import PROJECT, Settings, from_text
+from stacks.load import from_text
+from stacks.plan import StackPlan
+from stacks.settings import PROJECT
 
 WHOLE = ("target", "graph", "graphs", "benchmark")
 """Sections that mean the same on any cluster; what is not named here is about a cloud or a platform."""
@@ -48,15 +50,15 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     return replace(stack_file, config={f"{PROJECT}:{key}": text for key, text in sorted(config.items())})
 
 
-def is_embedded(settings: Settings, project: Path) -> bool:
+def is_embedded(plan: StackPlan, project: Path) -> bool:
     """Whether the stack's own cluster is the embedded one."""
-    said = settings.cluster
+    said = plan.cluster
     kubeconfig = getattr(said, "kubeconfig", None)
     return kubeconfig is not None and (project / kubeconfig).resolve() == KUBECONFIG
 
 
-def settings_of(stack_file: StackFile) -> Settings:
-    """The stack's settings. Raises stacks.settings.ConfigError."""
+def plan_of(stack_file: StackFile) -> StackPlan:
+    """The stack's plan. Raises stacks.plan.ConfigError."""
     return from_text(stack_file.config, set(stack_file.secret_keys))
 
 

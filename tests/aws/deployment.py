@@ -15,8 +15,8 @@ from pulumi.runtime import mocks, set_mocks, settings
 from pulumi.runtime.stack import run_pulumi_func
 
 from ops.evaluate import Recorder, Resource, dependency_order
+from stacks.load import parse
 from stacks.program import build
-from stacks.settings import parse
 from tests.aws.adapters import ADAPTERS, CALLS, Account, read_cluster
 from tests.aws.buckets import NotFound
 

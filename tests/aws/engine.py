@@ -22,8 +22,8 @@ from pulumi.runtime import mocks, set_mocks
 
 from graphs.scripts.bucket.store import PREFIX
 from ops.evaluate import Recorder, Resource
+from stacks.load import parse
 from stacks.program import build
-from stacks.settings import parse
 from tests.aws import refusals
 from tests.aws.adapters import ADAPTERS
 from tests.aws.deployment import MotoMocks, _finish

@@ -22,8 +22,8 @@ from ops.aws.own import Own, own
 from ops.aws.sweep import sweep
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile, stacks
+from stacks.load import parse
 from stacks.sections.tags import TagSettings
-from stacks.settings import parse
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
 from tests.aws.refusals import Refusal, World, world
@@ -55,13 +55,13 @@ def eks_stacks() -> list[str]:
 
 def blocks(config: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The Capacity Block that a stack's file names, as if it had been bought."""
-    each = parse(config, set()).gpu_pools()[0]
-    block = each.said.capacity.reservation_id
+    each = parse(config, set()).pools[0]
+    block = each.capacity.reservation_id
     if block is None:
         return {}
     return {
         block: {
-            "availabilityZone": each.said.zones[0],
+            "availabilityZone": each.zones[0],
             "instanceType": each.pool.instance.name,
             "instanceCount": 18,
             "startDate": "2026-12-01T11:30:00Z",

@@ -14,7 +14,8 @@ from moto import mock_aws
 from components import api_reach
 from components.aws_session import session
 from components.kubeconfig import kubeconfig
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 from targets.aws_access import AwsAccess, is_caller
 from tests.aws.conftest import REGION, Base
 from tests.aws.deployment import deploy

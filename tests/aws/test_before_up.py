@@ -7,7 +7,7 @@ from unittest.mock import patch
 import pulumi
 import pytest
 
-from ops.deploy.embedded_stack import settings_of
+from ops.deploy.embedded_stack import plan_of
 from ops.pulumi.stack_file import StackFile, stacks
 from tests.aws.adapters import Account, snapshot
 from tests.aws.deployment import CALLER, deploy, moto_account
@@ -108,11 +108,11 @@ def test_nothing_is_put_onto_a_cluster_that_does_not_answer(account: Account) ->
 def test_every_stack_file_says_who_reaches_its_cluster_and_when_it_ends() -> None:
     seen = 0
     for stack in stacks(PROJECT):
-        settings = settings_of(StackFile.load(PROJECT, stack))
+        settings = plan_of(StackFile.load(PROJECT, stack))
         if settings.cluster.kind != "eks":
             continue
         seen += 1
         assert settings.cluster.public_access_from or settings.cluster.private_access_from, stack
-        prepaid = all(each.said.capacity.kind.prepaid for each in settings.gpu_pools())
-        assert prepaid or settings.tags.ttl, stack
+        prepaid = all(each.capacity.kind.prepaid for each in settings.pools)
+        assert prepaid or settings.billing.tags.ttl, stack
     assert seen >= 8

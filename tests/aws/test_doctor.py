@@ -18,7 +18,7 @@ from ops.checks import reach
 from ops.checks.finding import Verdict
 from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
-from ops.deploy.embedded_stack import settings_of
+from ops.deploy.embedded_stack import plan_of
 from ops.pulumi import automation, stack_config
 from ops.pulumi.stack_file import StackFile
 from stacks.sections.cluster import ExistingEksCluster
@@ -316,7 +316,7 @@ def test_a_stack_in_another_account_is_not_touched(
         policy,
         {"type": "pulumi:pulumi:Stack"},
     ]
-    checked = settings_of(stack_file(STACK))
+    checked = plan_of(stack_file(STACK))
     if message is None:
         doctor.check_account(checked, state)
         return

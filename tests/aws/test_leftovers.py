@@ -15,7 +15,8 @@ from ops.aws.own import Own
 from ops.aws.still_there import is_there
 from ops.deploy import deploy
 from ops.pulumi.stack_file import StackFile
-from stacks.settings import Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
 
 REGION, CLUSTER = "us-east-2", "dynamo-mine"
 TAGS = {"project": "dynamo-gpt-oss", "stack": "mine"}
@@ -138,7 +139,7 @@ def test_a_bucket_is_left_until_it_is_deleted(session: Any) -> None:
     assert not is_there(session, "arn:aws:s3:::models"), "whatever the tagging service says"
 
 
-def settings(**cluster: Any) -> tuple[StackFile, Settings]:
+def settings(**cluster: Any) -> tuple[StackFile, StackPlan]:
     said = {
         "target": "trtllm-disagg-b200",
         "cluster": {"kind": "eks", "region": REGION, **cluster},
@@ -239,7 +240,7 @@ def test_an_account_that_may_not_ask_is_told_so(monkeypatch: pytest.MonkeyPatch)
 def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch, left: list[str]) -> None:
     steps: list[str] = []
     file, said = settings()
-    stack = deploy.Stack(file=file, full_name="mine", settings=said, embedded=False, own_nodes=False)
+    stack = deploy.Stack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
 
     def look(*_: Any) -> list[str]:
         steps.append("look")

@@ -11,7 +11,7 @@ from ops.aws import let_in
 from ops.deploy import deploy
 from ops.progress import Progress
 from ops.pulumi import automation, pending
-from stacks.settings import parse
+from stacks.load import parse
 from tests.aws.engine import CLUSTER, Stack
 from tests.aws.lifecycle import account_of, config_of, with_knobs
 from tests.aws.refusals import Refusal, World

@@ -32,8 +32,8 @@ from components.zones import zones_of_account
 from graphs import bucket, storage
 from ops.aws.own import own
 from stacks import wiring_eks_services
+from stacks.plan import StackPlan
 from stacks.sections.tags import TagSettings
-from stacks.settings import Settings
 from stacks.wiring_services import Storage
 from tests.aws import refusals
 from tests.aws.adapters import snapshot
@@ -137,7 +137,7 @@ def test_a_class_that_reuses_access_points_lets_one_stack_live(
 ) -> None:
     real = wiring_eks_services.storage
 
-    def by_class(settings: Settings, eks: Any) -> Storage:
+    def by_class(settings: StackPlan, eks: Any) -> Storage:
         made = real(settings, eks)
         said = storage.efs_storage_class("")
         parameters = {**said["parameters"], "fileSystemId": made.file_system_id, "reuseAccessPoint": "true"}

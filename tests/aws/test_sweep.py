@@ -72,7 +72,7 @@ def test_a_name_that_is_said_may_have_been_another_cluster_s(session: Any) -> No
 
 def test_another_region_than_the_state_s_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
     file, said = settings(region="eu-west-3", publicAccessFrom=["198.51.100.7/32"])
-    stack = deploy.Stack(file=file, full_name="mine", settings=said, embedded=False, own_nodes=False)
+    stack = deploy.Stack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
     arn = f"arn:aws:eks:{REGION}:123456789012:cluster/{NAME}"
     state = [
         {"type": "aws:ecr/repository:Repository", "outputs": {"arn": "arn:aws:ecr:eu-west-3:123456789012:r"}},

@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from ops import bench
-from stacks.settings import parse
+from stacks.load import parse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
 SHOWN = re.findall(r"^python -m ops bench (--[^#\n]*)", PAGE, re.MULTILINE)
@@ -19,7 +19,7 @@ def test_its_shape_is_one() -> None:
     (block,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
     said = {key.removeprefix("dynamo-gpt-oss:"): value for key, value in yaml.safe_load(block).items()}
     stack = parse({"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}, **said}, set())
-    load = stack.benchmark.load(stack.published(), gpus=8)
+    load = stack.checks.benchmark.load(stack.target, gpus=8)
     assert (load.isl, load.osl, load.concurrency, load.requests, load.warmup) == (512, 64, 8, 40, 8)
 
 

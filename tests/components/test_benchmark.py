@@ -8,7 +8,8 @@ import pytest
 from embedded.paths import PROJECT
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 
 ON_CLUSTER = {"cluster": {"kind": "existing"}, "platform": {"install": False}}
 ON_EKS = {"cluster": {"kind": "eks", "region": "us-east-1"}}

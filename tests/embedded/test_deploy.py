@@ -12,7 +12,7 @@ import pytest
 from embedded import cluster
 from embedded.paths import PROJECT
 from ops.deploy import deploy
-from ops.deploy.embedded_stack import on_embedded, settings_of
+from ops.deploy.embedded_stack import on_embedded, plan_of
 from ops.errors import OpsError
 from ops.pulumi.stack_file import StackFile
 
@@ -41,9 +41,7 @@ def dev(**sections: Any) -> deploy.Stack:
     file = StackFile.load(PROJECT, "dev")
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in sections.items()}
     file = replace(file, config=config)
-    return deploy.Stack(
-        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=False
-    )
+    return deploy.Stack(file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=False)
 
 
 def with_a_second_pool(name: str) -> deploy.Stack:
@@ -52,9 +50,7 @@ def with_a_second_pool(name: str) -> deploy.Stack:
     further = {"pools": [{"name": "copy", "active": True}], "graphs": [{"name": "copy", "pool": "copy"}]}
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in further.items()}
     file = on_embedded(replace(file, config=config))
-    return deploy.Stack(
-        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=True
-    )
+    return deploy.Stack(file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=True)
 
 
 def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
@@ -119,7 +115,7 @@ def test_a_rotated_token_reaches_its_secret_and_nothing_else(state: Path) -> Non
         plain = dev()
         config = dict(plain.file.config) | {f"{PREFIX}:huggingFace": json.dumps({"token": token})}
         file = replace(plain.file, config=config, secret_keys=frozenset({f"{PREFIX}:huggingFace"}))
-        return replace(plain, file=file, settings=settings_of(file))
+        return replace(plain, file=file, plan=plan_of(file))
 
     def uids() -> set[str]:
         return {obj["metadata"]["uid"] for kind in ("jobs", "pods") for obj in objects(state, kind)}
@@ -206,7 +202,7 @@ def test_graphs_that_fill_a_node_each_find_one(state: Path) -> None:
         f"{PREFIX}:graphs": '[{"name": "second", "transport": "node"}]',
     }
     file = replace(b200.file, config=dict(b200.file.config) | config)
-    both = replace(b200, file=file, settings=settings_of(file))
+    both = replace(b200, file=file, plan=plan_of(file))
     up(both, state)
     nodes = {
         graph: {
@@ -232,7 +228,7 @@ def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> N
     file = dev(graph={"name": "other"}).file
     file = replace(file, config={**file.config, f"{PREFIX}:target": "trtllm-disagg-8k"})
     same_shape = deploy.Stack(
-        file=file, full_name=file.stack, settings=settings_of(file), embedded=True, own_nodes=False
+        file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=False
     )
     before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
     up(same_shape, state)

@@ -13,7 +13,8 @@ from embedded import crds
 from embedded.admission import violations
 from embedded.operator.platform import Platform
 from graphs.deployment import graph_deployment
-from stacks.settings import PROJECT, ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.platform import Addon
@@ -125,7 +126,7 @@ def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
     def throw(values: dict[str, Any]) -> None:
         try:
             stack = parse(values, set())
-            plans = stack.plans()
+            plans = stack.graphs
         except ConfigError as refusal:
             event("refused")
             lines = str(refusal).splitlines()
@@ -133,8 +134,8 @@ def test_a_config_is_refused_by_key_or_its_graphs_are_accepted(
             assert all(NAMES_A_KEY.fullmatch(line) for line in lines), lines
             return
         event("accepted")
-        grove = stack.platform.grove is not Addon.NONE
-        platform = Platform(version=stack.platform_version(), grove=grove)
+        grove = stack.platform.wanted.grove is not Addon.NONE
+        platform = Platform(version=stack.platform.wanted.version, grove=grove)
         for plan in plans:
             graph = graph_deployment(plan, "default")
             assert violations(graph, platform) == []

@@ -9,7 +9,7 @@ import pytest
 from graphs.autoscaling import Scaling, scaled_objects
 from graphs.deployment import graph_deployment
 from graphs.topology import topology
-from stacks.settings import parse
+from stacks.load import parse
 from targets.plan import GraphPlan
 from tests.graphs.test_deployment import components
 from tests.graphs.test_monitoring import known_series, selectors
@@ -33,7 +33,7 @@ def plan(
             "graph": {"dynamoVersion": "1.6.1", **graph},
         },
         set(),
-    ).plan()
+    ).main
 
 
 def scaled(version: str) -> GraphPlan:
@@ -61,7 +61,7 @@ def test_a_role_without_a_most_keeps_its_number() -> None:
 
 def test_adapters_change_a_graph_in_place() -> None:
     stack = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
-    fixed = parse({**stack, "graph": {"transport": "node"}}, set()).plan()
+    fixed = parse({**stack, "graph": {"transport": "node"}}, set()).main
     assert topology(graph_deployment(fixed, "dynamo")) == topology(
         graph_deployment(scaled("1.2.1"), "dynamo")
     )

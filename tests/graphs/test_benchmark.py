@@ -11,7 +11,7 @@ import pytest
 from graphs import benchmark
 from graphs.benchmark import JobSpec, at, job, per_gpu, points, published, shape_problems
 from graphs.published_benchmarks import AIPERF, GENAI_PERF, WHERE, WHY_OURS_DIFFERS, differences, parsed
-from stacks.settings import parse
+from stacks.load import parse
 from targets.catalogue import TARGETS, Benchmark
 from targets.plan import GraphPlan
 
@@ -25,7 +25,7 @@ SPEC = JobSpec(
 
 
 def plan(target: str, **graph: Any) -> GraphPlan:
-    return parse({"target": target, "cluster": {"kind": "existing"}, "graph": graph}, set()).plan()
+    return parse({"target": target, "cluster": {"kind": "existing"}, "graph": graph}, set()).main
 
 
 def words(shape: str, tool: Any = benchmark.aiperf) -> list[str]:

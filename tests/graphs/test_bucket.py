@@ -8,7 +8,8 @@ import pytest
 from graphs import aws_cli, bucket, pod_scripts
 from graphs.benchmark import job
 from graphs.deployment import graph_deployment
-from stacks.settings import Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
 
 CLUSTER = {"kind": "eks", "region": "us-east-2", "publicAccessFrom": ["192.0.2.0/24"]}
 INGRESS = {
@@ -19,12 +20,12 @@ INGRESS = {
 }
 
 
-def settings(target: str, **more: Any) -> Settings:
+def settings(target: str, **more: Any) -> StackPlan:
     return parse({"target": target, "cluster": CLUSTER, "cache": {"kind": "s3"}, **more}, set())
 
 
-def pods(made: Settings) -> dict[str, Any]:
-    graph = graph_deployment(made.plan(), "dynamo")
+def pods(made: StackPlan) -> dict[str, Any]:
+    graph = graph_deployment(made.main, "dynamo")
     return {each["name"]: each["podTemplate"]["spec"] for each in graph["spec"]["components"]}
 
 
@@ -57,7 +58,7 @@ def test_every_pod_has_a_copy_of_what_it_reads(more: dict[str, Any]) -> None:
         room = "67Gi" if loads else "1Gi"
         assert volumes["model-cache"] == {"name": "model-cache", "emptyDir": {"sizeLimit": room}}
         assert copying["resources"] == {"requests": {"ephemeral-storage": room}}
-        assert copying["image"] == made.plan().image
+        assert copying["image"] == made.main.image
         for container in pod["containers"]:
             mounts = {mount["name"]: mount for mount in container.get("volumeMounts", [])}
             if "model-cache" in mounts:
@@ -65,7 +66,7 @@ def test_every_pod_has_a_copy_of_what_it_reads(more: dict[str, Any]) -> None:
                 assert mounts["model-cache"]["mountPath"] == "/opt/models"
         assert "model-cache" in {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
     assert "persistentVolumeClaim" not in str(pods(made))
-    assert f"copy-weights-{made.plan().name}" not in str(pods(made))
+    assert f"copy-weights-{made.main.name}" not in str(pods(made))
 
 
 def test_workers_without_weights_copy_none() -> None:
@@ -83,11 +84,11 @@ def test_a_draft_model_comes_with_the_model() -> None:
 
 def test_a_benchmark_copies_the_tokenizer_as_who_may() -> None:
     made = settings("vllm-disagg-h100")
-    pod = job(made.benchmark.job(made.plan(), "dynamo"))["spec"]["template"]["spec"]
+    pod = job(made.checks.benchmark.job(made.main, "dynamo"))["spec"]["template"]["spec"]
     copying, models, _ = copy_of(pod)
     assert [each["tokenizer_only"] for each in models] == [True]
     assert pod["serviceAccountName"] == bucket.NAME
-    assert copying["image"] == made.plan().image
+    assert copying["image"] == made.main.image
 
 
 def test_the_programs_find_their_bucket_and_their_cli() -> None:

@@ -9,7 +9,7 @@ import pytest
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.topology import topology
-from stacks.settings import parse
+from stacks.load import parse
 from targets.catalogue import TARGETS, Engine, Target
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
@@ -28,7 +28,7 @@ def plan(target: str, **values: Any) -> GraphPlan:
         "platform": {"install": False, "grove": "external"},
     }
     graph = {"transport": "node", **values.get("graph", {})}
-    return parse({**stack, **values, "graph": graph}, set()).plan()
+    return parse({**stack, **values, "graph": graph}, set()).main
 
 
 def loads(target: Target, version: str) -> bool:

@@ -9,7 +9,7 @@ import yaml
 from graphs.autoscaling import scaled_objects
 from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
-from stacks.settings import parse
+from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import Version
@@ -91,7 +91,7 @@ def plan(target: str, values: dict[str, Any]) -> GraphPlan:
     return parse(
         {"target": target, "cluster": {"kind": "existing", "efa": True}, "platform": platform, **values},
         set(),
-    ).plan()
+    ).main
 
 
 def objects(graph: GraphPlan) -> str:

@@ -8,7 +8,7 @@ import pytest
 from graphs.deployment import graph_deployment
 from graphs.inference_extension import PICKER
 from graphs.topology import topology
-from stacks.settings import parse
+from stacks.load import parse
 from targets.catalogue import TARGETS as PUBLISHED
 from targets.plan import GraphPlan
 from targets.releases import Version
@@ -28,7 +28,7 @@ def plan(target: str, *, picker: bool = True, **graph: Any) -> GraphPlan:
         "graph": {"dynamoVersion": RELEASE, "transport": "node", **graph},
         "ingress": {**INGRESS, "inferenceExtension": picker},
     }
-    return parse(stack, set()).plan()
+    return parse(stack, set()).main
 
 
 def components(graph: GraphPlan) -> dict[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
 from graphs.monitoring.queries import transferred_bytes
 from graphs.names import MANAGED_BY
+from stacks.plan import resolve
 from stacks.settings import Settings
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
@@ -40,7 +41,9 @@ def known_series() -> set[str]:
 
 
 def plan_of(target: str, **graph: Any) -> GraphPlan:
-    return Settings.model_validate({"target": target, "cluster": {"kind": "existing"}, "graph": graph}).plan()
+    return resolve(
+        Settings.model_validate({"target": target, "cluster": {"kind": "existing"}, "graph": graph})
+    ).main
 
 
 ONE_GPU: dict[str, Any] = {"prefill": {"tensorParallel": 1}, "decode": {"tensorParallel": 1}}
@@ -49,14 +52,16 @@ ONE_GPU: dict[str, Any] = {"prefill": {"tensorParallel": 1}, "decode": {"tensorP
 
 def efa(target: str, version: str, **graph: Any) -> GraphPlan:
     """The target with its workers apart, on more nodes than it needs."""
-    return Settings.model_validate(
-        {
-            "target": target,
-            "cluster": {"kind": "existing", "efa": True},
-            "pool": {"nodes": 2},
-            "graph": {"transport": "efa", "dynamoVersion": version, **graph},
-        }
-    ).plan()
+    return resolve(
+        Settings.model_validate(
+            {
+                "target": target,
+                "cluster": {"kind": "existing", "efa": True},
+                "pool": {"nodes": 2},
+                "graph": {"transport": "efa", "dynamoVersion": version, **graph},
+            }
+        )
+    ).main
 
 
 PLANS = [

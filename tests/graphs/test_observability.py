@@ -6,7 +6,8 @@ import pytest
 
 from graphs.deployment import graph_deployment
 from graphs.scripts.run_workers import parse as parse_worker
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 from tests.graphs.test_deployment import components, plan
 
 COLLECTOR = "http://collector.observability:4317"

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from graphs.deployment import graph_deployment
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 from tests.graphs.test_deployment import components, plan
 
 TAINT = {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoExecute"}

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from graphs.deployment import engine_files, graph_deployment
-from stacks.settings import parse
+from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.differences import DIFFERENCES
 from targets.plan import GraphPlan
@@ -25,7 +25,7 @@ def rendered(published: Published) -> dict[str, dict[str, str | None]]:
         "platform": {"install": False},
         "graph": {"dynamoVersion": published.version, "transport": "node"},
     }
-    plan = parse(values, set()).plan()
+    plan = parse(values, set()).main
     manifest = graph_deployment(plan, "dynamo")
     return {
         role: items(plan, role, component, pod, main)

@@ -12,8 +12,8 @@ from graphs.deployment import graph_deployment, worker_command
 from graphs.requests import of_worker
 from ops.pulumi.stack_file import StackFile
 from stacks.cost import cpu_instance
+from stacks.load import from_text
 from stacks.sections.cluster import NewEksCluster
-from stacks.settings import from_text
 from targets.catalogue import TARGETS, WEIGHTS_GB, Target
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GraphKnobs
@@ -66,7 +66,7 @@ def fits(pods: Iterable[Counter[str]], instance: InstanceType, nodes: int) -> bo
 def test_every_stacks_nodes_hold_what_its_pods_ask_for(stack: str) -> None:
     file = StackFile.load(PROJECT, stack)
     settings = from_text(file.config, set(file.secret_keys))
-    plans = settings.plans()
+    plans = settings.graphs
     for pool in {plan.pool for plan in plans}:
         on_it = [plan for plan in plans if plan.pool == pool]
         assert fits(map(sum_of_workers, on_it), pool.instance, pool.nodes)

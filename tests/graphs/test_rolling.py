@@ -8,7 +8,8 @@ import pytest
 
 from graphs.deployment import graph_deployment
 from graphs.rolling import rounds
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.checks import graph_problems
 from targets.hardware import INSTANCE_TYPES
@@ -142,7 +143,7 @@ def surging(target: str, **values: Any) -> dict[str, Any]:
 
 
 def test_surge_brings_the_new_workers_first_where_there_is_room() -> None:
-    found = parse(surging("trtllm-agg-gb200", pool={"nodes": 2}), set()).plan()
+    found = parse(surging("trtllm-agg-gb200", pool={"nodes": 2}), set()).main
     (worker,) = [
         service
         for name, (service, _, _) in components(graph_deployment(found, "dynamo")).items()

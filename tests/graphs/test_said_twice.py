@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from graphs.deployment import worker_command
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from tests.parsers import native
@@ -14,7 +15,7 @@ from tests.parsers import native
 def plan(target: str, graph: dict[str, Any]) -> GraphPlan:
     platform = {"install": False, "grove": "external"}
     stack = {"target": target, "cluster": {"kind": "existing"}, "platform": platform, "graph": graph}
-    return parse(stack, set()).plan()
+    return parse(stack, set()).main
 
 
 @pytest.mark.parametrize(

@@ -9,14 +9,14 @@ from embedded.dynamo_graph import desired
 from graphs.deployment import graph_deployment
 from graphs.scripts.run_workers import Worker, parse
 from graphs.worker_pod import script_config_map
-from stacks.settings import parse as parse_settings
+from stacks.load import parse as parse_settings
 from targets.plan import GraphPlan
 
 
 def plan(target: str, **graph: Any) -> GraphPlan:
     stack = {"target": target, "cluster": {"kind": "existing"}, "platform": {"install": False}}
     said = {"transport": "pod", "dynamoVersion": "1.4.2", **graph}
-    return parse_settings({**stack, "graph": said}, set()).plan()
+    return parse_settings({**stack, "graph": said}, set()).main
 
 
 def pod(graph: GraphPlan) -> tuple[dict[str, Any], dict[str, Any]]:

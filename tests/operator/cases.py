@@ -10,7 +10,9 @@ from graphs.compute_domain import compute_domain
 from graphs.deployment import graph_deployment
 from graphs.model_cache import claim
 from graphs.names import POOL_LABEL
-from stacks.settings import ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH
@@ -73,7 +75,7 @@ class Case:
         """The case's own; short, because a label must hold it and the graph's name in 63 characters."""
         return f"case-{hashlib.sha256(self.name.encode()).hexdigest()[:8]}"
 
-    def settings(self, **graph: Any) -> Settings:
+    def settings(self, **graph: Any) -> StackPlan:
         """The stack, on nodes of its own, with more said of its main graph. Raises stacks.settings.ConfigError."""
         said = _filled(self.said, self.version)
         # A pod a worker: the operator is asked about prefill and decode. Autoscaled graphs outgrow a node.
@@ -95,7 +97,7 @@ class Case:
     def is_taken(self) -> bool:
         """Whether the project takes the stack, and refuses nothing of it."""
         try:
-            self.settings().plans()
+            self.settings()
         except ConfigError:
             return False
         return True

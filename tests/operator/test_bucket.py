@@ -6,7 +6,8 @@ import pytest
 
 from graphs import bucket
 from graphs.deployment import graph_deployment
-from stacks.settings import Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
 from tests.operator.cases import cases
 from tests.operator.conftest import Operators
 from tests.operator.release import Release
@@ -16,7 +17,7 @@ NAMESPACE, PODS = "models-in-a-bucket", 3
 """One frontend, one worker of each role."""
 
 
-def stack(version: str) -> Settings:
+def stack(version: str) -> StackPlan:
     said: dict[str, Any] = {
         "target": "trtllm-disagg-b200",
         "cluster": {"kind": "eks", "region": "us-east-2", "publicAccessFrom": ["192.0.2.0/24"]},
@@ -29,7 +30,7 @@ def stack(version: str) -> Settings:
 
 @pytest.mark.operator
 def test_pods_have_the_account_and_what_copies_their_model(operators: Operators, release: Release) -> None:
-    plan, operator = stack(next(cases(release.line)).platform).plan(), operators.of(release)
+    plan, operator = stack(next(cases(release.line)).platform).main, operators.of(release)
     graph, namespace = graph_deployment(plan, NAMESPACE), f"--namespace={NAMESPACE}"
     operator.apply([{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}])
     try:

@@ -21,7 +21,7 @@ def rendered() -> list[tuple[str, Case, Object]]:
     for line in LINES:
         for case in cases(line):
             try:
-                plans = case.settings().plans()
+                plans = case.settings().graphs
             except ConfigError:
                 continue  # the project refuses it, with the reason
             found += [(line, case, graph_deployment(plan, "dynamo")) for plan in plans]

@@ -9,7 +9,7 @@ from embedded import cluster
 from embedded.cluster import ClusterError
 from embedded.nodes import node
 from graphs.deployment import graph_deployment
-from stacks.settings import Settings
+from stacks.plan import StackPlan
 from targets.hardware import INSTANCE_TYPES
 from tests.operator import observe
 from tests.operator.cases import Case, pool_nodes, surroundings
@@ -62,7 +62,7 @@ class _Walk:
 
     def __init__(self, operator: Operator, case: Case) -> None:
         self._operator, self._case = operator, case
-        self.plans = case.settings().plans()
+        self.plans = case.settings().graphs
 
     @contextmanager
     def prepared(self) -> Iterator[None]:
@@ -78,9 +78,9 @@ class _Walk:
             operator.kubectl("delete", "namespace", namespace, "--wait=false")
             operator.kubectl("delete", "nodes", *nodes, cpu["metadata"]["name"])
 
-    def applied(self, settings: Settings) -> dict[str, int]:
+    def applied(self, settings: StackPlan) -> dict[str, int]:
         """Applies the graphs and what they need as Pulumi does; returns each graph's generation."""
-        namespace, plans = self._case.namespace, settings.plans()
+        namespace, plans = self._case.namespace, settings.graphs
         objects = [one for plan in plans for one in surroundings(plan, namespace)]
         objects += [graph_deployment(plan, namespace) for plan in plans]
         distinct = {(one["kind"], one["metadata"]["name"]): one for one in objects}

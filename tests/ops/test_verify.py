@@ -25,7 +25,7 @@ from graphs.scripts.verification.results import FAILED, OK, SKIPPED, Result
 from ops import endpoint
 from ops.endpoint import Deployment, EndpointError
 from ops.verify import verify
-from stacks.settings import parse
+from stacks.load import parse
 from tests.live import (
     AGGREGATED,
     DISAGGREGATED,
@@ -251,7 +251,7 @@ CONFIG = {
     "platform": {"install": False},
 }
 ELSEWHERE = Deployment(
-    stack="s", settings=parse(CONFIG, set()), namespace="ns", graph="g", expected=BOTH, embedded=False
+    stack="s", plan=parse(CONFIG, set()), namespace="ns", graph="g", expected=BOTH, embedded=False
 )
 
 
@@ -317,5 +317,5 @@ def test_a_release_that_cannot_run_here_is_no_question_of_its_being_deployed(
 def test_deployment_of_a_stack() -> None:
     found = endpoint.deployment("dev")
     assert (found.stack, found.namespace, found.graph) == ("dev", "dynamo", "gpt-oss-disagg")
-    assert found.expected == replace(BOTH, version=str(found.settings.plan().version), engine="trtllm")
+    assert found.expected == replace(BOTH, version=str(found.plan.main.version), engine="trtllm")
     assert found.embedded

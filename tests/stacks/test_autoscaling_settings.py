@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from stacks.settings import PROJECT, ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import PROJECT, ConfigError
 
 STACK: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
@@ -16,7 +18,7 @@ TWO_NODES = {"pool": {"nodes": 2}}
 MONITORED = {"monitoring": {"kind": "install"}}
 
 
-def settings(more: Mapping[str, Any]) -> Settings:
+def settings(more: Mapping[str, Any]) -> StackPlan:
     return parse(STACK | dict(more), set())
 
 
@@ -132,11 +134,11 @@ def test_a_mocker_has_no_gpus_for_a_planner_to_count() -> None:
 def test_graphs_beside_each_other_need_room_for_all_they_may_become() -> None:
     fits = scaled("external") | {"pool": {"nodes": 3}}
     both = fits | {"graphs": [{"name": "other", "transport": "node"}]}
-    assert [plan.at_most.gpus for plan in settings(both).plans()] == [12, 8]
+    assert [plan.at_most.gpus for plan in settings(both).graphs] == [12, 8]
     with pytest.raises(ConfigError, match="pool: its graphs together need 20 GPUs"):
         settings(both | {"pool": {"nodes": 2}})
 
 
 def test_workers_that_may_outgrow_a_node_are_spread_from_the_start() -> None:
-    assert settings(TWO_NODES).plan().transport == "pod"
-    assert settings(scaled("external")).plan().transport == "efa"
+    assert settings(TWO_NODES).main.transport == "pod"
+    assert settings(scaled("external")).main.transport == "efa"

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 
 from stacks.cost import hourly
-from stacks.settings import ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import ConfigError
 
 EKS = {"kind": "eks", "region": "us-east-2", "publicAccessFrom": ["192.0.2.0/24"]}
 EXISTING_EKS = {
@@ -16,7 +18,7 @@ EXISTING_EKS = {
 }
 
 
-def settings(**more: Any) -> Settings:
+def settings(**more: Any) -> StackPlan:
     said: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": EKS, "cache": {"kind": "s3"}}
     return parse({**said, **more}, set())
 
@@ -98,10 +100,10 @@ def test_a_name_that_s3_refuses_is_refused_before(name: str) -> None:
 )
 def test_it_says_little_and_copies_always(more: dict[str, Any]) -> None:
     made = settings(**more)
-    (plan,) = made.plans()
+    (plan,) = made.graphs
     assert plan.from_bucket
     assert plan.local_copy
-    assert not made.makes_mount_targets() or made.cache.kind != "efs"
+    assert not made.cache.mount_targets or made.cache.kind != "efs"
 
 
 def test_a_bucket_of_the_stacks_own_costs_about_a_dollar_and_a_half_a_month() -> None:

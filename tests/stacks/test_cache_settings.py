@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from graphs.deployment import graph_deployment
-from stacks.settings import ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import ConfigError
 
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}}
 MIRROR = "https://hf.example.com"
 
 
-def settings(**more: Any) -> Settings:
+def settings(**more: Any) -> StackPlan:
     return parse({**STACK, **more}, set())
 
 
@@ -23,7 +25,7 @@ def test_mirror_proxy_and_vocabulary_reach_the_downloads_environment() -> None:
             "proxy": {"https": "http://proxy.example.com:3128", "noProxy": [".example.com", "10.0.0.0/8"]},
         },
     )
-    assert {**made.hugging_face.variables(), **made.cache.variables()} == {
+    assert {**made.secrets.hugging_face.variables(), **made.cache.variables()} == {
         "HF_ENDPOINT": MIRROR,
         "HF_HUB_DISABLE_XET": "1",
         "VOCABULARY_URL": "https://files.example.com/o200k_base.tiktoken",
@@ -34,7 +36,7 @@ def test_mirror_proxy_and_vocabulary_reach_the_downloads_environment() -> None:
 
 def test_nothing_said_adds_nothing() -> None:
     made = settings()
-    assert not {**made.hugging_face.variables(), **made.cache.variables()}
+    assert not {**made.secrets.hugging_face.variables(), **made.cache.variables()}
 
 
 @pytest.mark.parametrize(
@@ -63,7 +65,7 @@ def test_a_claim_of_ones_own_needs_nothing_else_said() -> None:
 def test_every_pod_mounts_the_claim_of_ones_own() -> None:
     for transport, pods in (("pod", 2), ("node", 3)):
         made = settings(cache={"existingClaim": "weights", "localCopy": True}, graph={"transport": transport})
-        text = str(graph_deployment(made.plan(), "dynamo"))
+        text = str(graph_deployment(made.main, "dynamo"))
         assert text.count("'claimName': 'weights'") == pods
         assert "'claimName': 'model-cache'" not in text
-    assert made.benchmark.job(made.plan(), "dynamo").weights == "weights"
+    assert made.checks.benchmark.job(made.main, "dynamo").weights == "weights"

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from graphs.charts import platform_chart
-from stacks.settings import PROJECT, ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import PROJECT, ConfigError
 from targets.platform import Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
 
@@ -21,13 +23,13 @@ PICKED = {
 SECRET = {"name": "tokens/hf", "region": "us-east-1"}
 
 
-def settings(more: Mapping[str, Any]) -> Settings:
+def settings(more: Mapping[str, Any]) -> StackPlan:
     return parse(STACK | dict(more), {"huggingFace", "ngc", "ingress"})
 
 
 def platform(more: Mapping[str, Any]) -> Platform:
     made = settings(more)
-    return made.platform_plan(made.plans())
+    return made.platform.wanted
 
 
 def release(version: str, /, **platform: Any) -> dict[str, Any]:
@@ -233,11 +235,11 @@ def test_services_can_be_had_where_they_are_not_needed() -> None:
 @pytest.mark.parametrize("platform", [{"grove": "bundled"}, {"grove": "external"}, {"leaderWorkerSet": True}])
 def test_several_nodes_with_a_scheduler_for_them(platform: dict[str, Any]) -> None:
     graph = {"decode": {"nodes": 2}, "transport": "efa"}
-    assert settings({"pool": {"nodes": 2}, "graph": graph, "platform": platform}).plans()
+    assert settings({"pool": {"nodes": 2}, "graph": graph, "platform": platform}).graphs
 
 
 def test_how_an_existing_platform_was_installed_is_not_judged() -> None:
-    assert settings(release("0.4.1", install=False, nats=False)).plans()
+    assert settings(release("0.4.1", install=False, nats=False)).graphs
 
 
 def test_an_existing_platform_needs_a_scheduler_for_several_nodes_too() -> None:
@@ -260,10 +262,10 @@ def test_the_platform_is_told_where_prometheus_is(monitoring: dict[str, Any], en
 
 def test_a_key_gives_graphs_its_pull_secret_unless_they_name_one() -> None:
     key = {"ngc": {"apiKey": "nvapi-hidden"}}
-    assert settings(key).plan().image_knobs.pull_secret == "ngc-pull-secret"
+    assert settings(key).main.image_knobs.pull_secret == "ngc-pull-secret"
     own = {"graph": {"image": {"pullSecret": "own"}}}
-    assert settings(key | own).plan().image_knobs.pull_secret == "own"
-    assert settings({}).plan().image_knobs.pull_secret is None
+    assert settings(key | own).main.image_knobs.pull_secret == "own"
+    assert settings({}).main.image_knobs.pull_secret is None
 
 
 def test_every_default_platform_can_be_installed() -> None:

@@ -6,7 +6,9 @@ import pytest
 
 from graphs.names import POOL_LABEL
 from graphs.placement import worker_affinity
-from stacks.settings import ConfigError, Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
+from stacks.settings import ConfigError
 from targets.plan import GraphPlan
 
 BLOCK = "cr-0123456789abcdef0"
@@ -21,7 +23,7 @@ SECOND = {"name": "second", "target": "vllm-disagg-h100", "pool": "h100"}
 REGIONS_B200 = "ap-south-1, ap-south-2, eu-north-1, eu-west-3, us-east-1, us-east-2, us-west-2"
 
 
-def said(base: dict[str, Any], **more: Any) -> Settings:
+def said(base: dict[str, Any], **more: Any) -> StackPlan:
     return parse(base | more, set())
 
 
@@ -253,36 +255,36 @@ def test_an_unknown_key_of_a_cluster_is_named_without_its_kind() -> None:
 
 
 def test_one_node_may_be_in_any_zone_and_several_in_one() -> None:
-    assert said(B200).pool_zones() == ("us-east-2a", "us-east-2b", "us-east-2c")
-    assert said(B200, pool={"nodes": 2}).pool_zones() == ("us-east-2a",)
+    assert said(B200).pool_zones == ("us-east-2a", "us-east-2b", "us-east-2c")
+    assert said(B200, pool={"nodes": 2}).pool_zones == ("us-east-2a",)
 
 
 def test_an_ultraserver_pool_has_all_its_nodes() -> None:
     settings = said(GB200, pool={"zones": DALLAS, "capacity": ULTRASERVER})
-    assert settings.gpu_pool().nodes == 9
+    assert settings.main_pool.nodes == 9
 
 
 def test_a_further_pool_is_what_its_first_graph_was_published_for() -> None:
     third = {"name": "third", "target": "sglang-disagg-h100", "pool": "h100"}
     settings = said(B200, graphs=[SECOND, third], pools=[{"name": "h100", "nodes": 2}])
-    main, h100 = (each.pool for each in settings.gpu_pools())
+    main, h100 = (each.pool for each in settings.pools)
     assert (main.key, main.instance.name, main.nodes) == ("pool", "p6-b200.48xlarge", 1)
     assert (h100.key, h100.instance.name, h100.nodes) == ("pools[0]", H100, 2)
-    assert [plan.pool for plan in settings.plans()] == [main, h100, h100]
+    assert [plan.pool for plan in settings.graphs] == [main, h100, h100]
 
 
 def test_each_pool_has_zones_of_its_own_and_the_network_those_of_all() -> None:
     settings = said(
         B200, pool={"nodes": 2}, graphs=[SECOND], pools=[{"name": "h100", "zones": ["us-east-2c"]}]
     )
-    assert [each.zones for each in settings.gpu_pools()] == [("us-east-2a",), ("us-east-2c",)]
-    assert settings.pool_zones() == ("us-east-2a", "us-east-2c")
+    assert [each.zones for each in settings.pools] == [("us-east-2a",), ("us-east-2c",)]
+    assert settings.pool_zones == ("us-east-2a", "us-east-2c")
 
 
 def test_pools_are_told_apart_by_a_label_where_their_gpus_are_alike() -> None:
     copies = [{"name": "copy", "pool": "b200"}, SECOND]
     settings = said(B200, graphs=copies, pools=[{"name": "b200"}, {"name": "h100"}])
-    wanted = [affinity_to_pools(plan) for plan in settings.plans()]
+    wanted = [affinity_to_pools(plan) for plan in settings.graphs]
     assert wanted == [[("NotIn", ["b200"])], [("In", ["b200"])], []]
 
 
@@ -295,27 +297,29 @@ def affinity_to_pools(plan: GraphPlan) -> list[tuple[str, list[str]]]:
 
 def test_a_blocks_nodes_run_only_once_the_stack_says_so() -> None:
     block = {"zones": ["us-east-2a"], "capacity": {"kind": "capacity-block", "reservationId": BLOCK}}
-    assert not said(B200, pool=block).plan().pool.runs
-    assert said(B200, pool=block | {"active": True}).plan().pool.runs
-    assert said(B200).plan().pool.runs
-    assert not said(B200, pool={"active": False}).plan().pool.runs
+    assert not said(B200, pool=block).main.pool.runs
+    assert said(B200, pool=block | {"active": True}).main.pool.runs
+    assert said(B200).main.pool.runs
+    assert not said(B200, pool={"active": False}).main.pool.runs
 
 
 def test_a_pool_that_is_there_already_is_not_held_to_how_nodes_are_bought() -> None:
     block = {"zones": ["us-east-2a"], "capacity": {"kind": "capacity-block", "reservationId": BLOCK}}
     for cluster in ({"kind": "existing"}, {"kind": "stack", "stack": "organization/shared/prod"}):
         settings = said(B200, cluster=cluster, pool=block)
-        assert settings.plan().pool.runs
-        assert settings.pool_zones() == ()
+        assert settings.main.pool.runs
+        assert settings.pool_zones == ()
 
 
 def test_more_efa_devices_reach_the_graph() -> None:
     settings = said(GB200, pool={"zones": DALLAS, "efaDevices": 8, "capacity": ULTRASERVER})
-    assert settings.plan().pool.instance.efa_devices == 8
+    assert settings.main.pool.instance.efa_devices == 8
 
 
 def test_tags_cannot_hide_whose_the_stack_is() -> None:
-    tags = said(B200, tags={"owner": "ml", "ttl": "72h", "more": {"project": "other", "team": "x"}}).tags
+    tags = said(
+        B200, tags={"owner": "ml", "ttl": "72h", "more": {"project": "other", "team": "x"}}
+    ).billing.tags
     assert tags.applied(project="dynamo-gpt-oss", stack="s", target="t") == {
         "project": "dynamo-gpt-oss", "stack": "s", "target": "t", "owner": "ml", "ttl": "72h", "team": "x"
     }  # fmt: skip

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from stacks.settings import ConfigError, parse
+from stacks.load import parse
+from stacks.settings import ConfigError
 
 STACK: dict[str, Any] = {
     "target": "trtllm-disagg-b200",

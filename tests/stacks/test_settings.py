@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from stacks.settings import PROJECT, ConfigError, Settings, from_text, parse
+from stacks.load import from_text, parse
+from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 
@@ -210,7 +211,7 @@ def test_a_refused_section_never_shows_the_token() -> None:
 
 def test_an_encrypted_token_is_taken_and_hidden() -> None:
     settings = parse({**STACK, "huggingFace": {"token": "hf_secret"}}, {"huggingFace"})
-    assert settings.hugging_face.token is not None
+    assert settings.secrets.hugging_face.token is not None
     assert "hf_secret" not in repr(settings)
 
 
@@ -220,7 +221,7 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
         f"{PROJECT}:cluster": json.dumps({"kind": "existing"}),
         "aws:region": "us-east-1",
     }
-    assert from_text(config, set()).plan().name == "mocker-disagg"
+    assert from_text(config, set()).main.name == "mocker-disagg"
     with pytest.raises(ConfigError) as refusal:
         from_text({**config, f"{PROJECT}:graph": "gpt-oss"}, set())
     assert str(refusal.value) == f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it"
@@ -228,7 +229,7 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_target_alone_gives_a_pool_that_holds_it(target: str) -> None:
-    plan = parse({**STACK, "target": target}, set()).plan()
+    plan = parse({**STACK, "target": target}, set()).main
     assert plan.gpus <= plan.pool.gpus
     assert plan.pool.instance.gpu in (TARGETS[target].gpus or (None,))
 
@@ -237,12 +238,12 @@ def test_more_replicas_never_add_nodes_by_themselves() -> None:
     with pytest.raises(ConfigError, match=r"graph: gpt-oss-disagg needs 12 GPUs"):
         parse({**STACK, "graph": {"decode": {"replicas": 2}}}, set())
     said = parse({**STACK, "graph": {"decode": {"replicas": 2}}, "pool": {"nodes": 2}}, set())
-    assert said.plan().gpus == 12
+    assert said.main.gpus == 12
 
 
 def test_namespace_and_graph_fit_a_label_together() -> None:
     cluster = {"kind": "existing", "namespace": "n" * 48}
-    assert parse({**STACK, "cluster": cluster}, set()).plan().name == "gpt-oss-disagg"
+    assert parse({**STACK, "cluster": cluster}, set()).main.name == "gpt-oss-disagg"
     for characters, room in ((49, 13), (63, 0)):
         said = rf"graph\.name: 'gpt-oss-disagg' has 14 characters, and .* room for {room} of"
         with pytest.raises(ConfigError, match=said):
@@ -256,20 +257,20 @@ def test_the_platform_is_of_the_newest_graph_s_release() -> None:
         "graphs": [{"name": "second", "dynamoVersion": "1.6.1"}],
     }
     settings = parse(values, set())
-    assert str(settings.platform_version()) == "1.6.1"
-    assert [str(plan.version) for plan in settings.plans()] == ["1.4.2", "1.6.1"]
-    assert [plan.name for plan in settings.plans()] == ["gpt-oss-disagg", "second"]
+    assert str(settings.platform.wanted.version) == "1.6.1"
+    assert [str(plan.version) for plan in settings.graphs] == ["1.4.2", "1.6.1"]
+    assert [plan.name for plan in settings.graphs] == ["gpt-oss-disagg", "second"]
 
 
 def test_workers_over_efa_hear_of_the_pool_s_other_graphs() -> None:
     """Two of them on one node would see each other's GPUs, so neither is privileged there."""
     efa, second = {"transport": "efa"}, {"name": "second", "transport": "efa"}
     values = {**STACK, "pool": {"nodes": 2}, "graph": efa}
-    assert parse(values, set()).plan().grants == "privileged"
+    assert parse(values, set()).main.grants == "privileged"
     both = {**values, "graphs": [second]}
-    assert [plan.grants for plan in parse(both, set()).plans()] == ["capabilities", "capabilities"]
+    assert [plan.grants for plan in parse(both, set()).graphs] == ["capabilities", "capabilities"]
     more = {"instanceType": "p6-b200.48xlarge", "nodes": 2}
     apart = {**values, "pools": [{"name": "more", **more}], "graphs": [{**second, "pool": "more"}]}
-    assert [plan.grants for plan in parse(apart, set()).plans()] == ["privileged", "privileged"]
+    assert [plan.grants for plan in parse(apart, set()).graphs] == ["privileged", "privileged"]
     with pytest.raises(ConfigError, match=r"graphs\[0\]\.kvTransfer\.grants: 'privileged' shows"):
         parse({**both, "graphs": [{**second, "kvTransfer": {"grants": "privileged"}}]}, set())

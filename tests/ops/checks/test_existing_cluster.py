@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from ops.checks.existing_cluster import drivers, services
-from stacks.settings import Settings, parse
+from stacks.load import parse
+from stacks.plan import StackPlan
 
 PRODUCT = "nvidia.com/gpu.product"
 
 
-def settings(target: str, pool: Mapping[str, Any] | None = None, **graph: Any) -> Settings:
+def settings(target: str, pool: Mapping[str, Any] | None = None, **graph: Any) -> StackPlan:
     stack = {
         "pool": pool or {},
         "target": target,
@@ -57,7 +58,7 @@ def cuda(
 @pytest.mark.parametrize("style", ["runtime-version", "runtime"])
 def test_a_driver_that_is_too_old_for_the_graph_is_named(style: str) -> None:
     nodes = {"old": cuda("12", "4", style=style), "new": cuda("13", "0", style=style)}
-    assert list(drivers(settings("trtllm-disagg-b200").plans(), Cluster(nodes))) == [
+    assert list(drivers(settings("trtllm-disagg-b200").graphs, Cluster(nodes))) == [
         "graph: node old has a driver for CUDA 12.4, but gpt-oss-disagg needs 12.8 or newer; install a newer NVIDIA "
         "driver there"
     ]
@@ -75,7 +76,7 @@ def test_a_driver_that_is_too_old_for_the_graph_is_named(style: str) -> None:
     ids=["new enough", "says nothing", "another GPU", "another engine", "no GPU"],
 )
 def test_other_nodes_are_no_problem(target: str, labels: dict[str, str]) -> None:
-    assert not list(drivers(settings(target).plans(), Cluster({"node": labels})))
+    assert not list(drivers(settings(target).graphs, Cluster({"node": labels})))
 
 
 def test_nodes_are_chosen_as_the_workers_choose_them() -> None:
@@ -86,13 +87,13 @@ def test_nodes_are_chosen_as_the_workers_choose_them() -> None:
         }
     )
     pool = {"gpuProduct": "B200-SXM", "nodeSelector": {"team": "llm"}}
-    [problem] = drivers(settings("trtllm-disagg-b200", pool).plans(), cluster)
+    [problem] = drivers(settings("trtllm-disagg-b200", pool).graphs, cluster)
     assert problem.startswith("graph: node ours has a driver for CUDA 12.4")
 
 
 def test_services_that_are_there_and_not_ready_are_named() -> None:
     made = settings("vllm-disagg-h100", dynamoVersion="0.4.1")
-    platform = made.platform_plan(made.plans())
+    platform = made.platform.wanted
     broken = Cluster(nats={"nats-0": False, "nats-1": True}, etcd={"etcd-0": False})
     assert list(services(platform, broken)) == [
         "platform: its graphs need etcd, but none of its pods is ready (dynamo-system/etcd-0); see their logs"
@@ -102,4 +103,4 @@ def test_services_that_are_there_and_not_ready_are_named() -> None:
 
 def test_services_that_no_graph_needs_are_not_asked_for() -> None:
     made = settings("vllm-disagg-h100", dynamoVersion="1.4.2")
-    assert not list(services(made.platform_plan(made.plans()), Cluster(nats={"nats-0": False})))
+    assert not list(services(made.platform.wanted, Cluster(nats={"nats-0": False})))

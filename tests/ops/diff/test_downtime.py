@@ -8,13 +8,13 @@ import pytest
 from graphs.deployment import graph_deployment
 from ops.diff.compare import resource_changes
 from ops.diff.diff import Format, StackDiff, render
-from stacks.settings import parse
+from stacks.load import parse
 
 MINUTES = "min by the timeline's assumption)"
 
 
 def synth(target: str, **said: Any) -> dict[str, Any]:
-    plan = parse({"target": target, "cluster": {"kind": "existing"}, **said}, set()).plan()
+    plan = parse({"target": target, "cluster": {"kind": "existing"}, **said}, set()).main
     manifest = graph_deployment(plan, "dynamo")
     kind = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
     graph = {"urn": "u", "type": kind, "name": "graph", "parent": "", "inputs": manifest}

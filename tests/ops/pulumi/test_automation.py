@@ -17,7 +17,7 @@ from embedded.paths import PROJECT
 from ops import kubeconfig
 from ops.pulumi import automation, stack_config
 from ops.pulumi.stack_file import StackFile, StackFileError
-from stacks.settings import parse
+from stacks.load import parse
 
 Answers = Mapping[str, str | tuple[int, str]]
 WHO = {"user": "ada", "url": "https://app.pulumi.com/ada", "organizations": ["ada", "acme"]}

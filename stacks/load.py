@@ -1,0 +1,80 @@
+"""The only reader of `pulumi.Config`: from a stack's config to its plan, or to a sentence for each of its problems."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import pulumi
+from pulumi.runtime.config import get_config_env, is_config_secret
+from pydantic import ValidationError
+
+from stacks.plan import StackPlan, resolve
+from stacks.pools import assignment_problems
+from stacks.rules import cluster_problems, graph_problems
+from stacks.sentences import by_alias, sentences
+from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings
+
+
+def load() -> StackPlan:
+    """Read and check the stack's config. Raises ConfigError with one line a problem."""
+    config = pulumi.Config(PROJECT)
+    # The environment tells unknown keys too; an inline program of the Automation API has its config elsewhere.
+    written = {key.removeprefix(f"{PROJECT}:") for key in get_config_env() if key.startswith(f"{PROJECT}:")}
+    values = {key: config.get(key) for key in sorted({*by_alias(Settings), *written})}
+    said = {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
+    return from_text(said, {key for key in said if is_config_secret(key)})
+
+
+def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
+    """A stack from full config keys and their text, as Pulumi hands them out. Raises ConfigError."""
+    own = {
+        key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")
+    }
+    return parse(
+        {key: _value(key, text) for key, text in sorted(own.items())},
+        {key.removeprefix(f"{PROJECT}:") for key in secret_keys},
+    )
+
+
+def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
+    """A stack from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
+    try:
+        settings = Settings.model_validate(values)
+    except ValidationError as invalid:
+        raise ConfigError("\n".join(sentences(invalid, Settings, PROJECT))) from None
+    stack = resolve(settings)
+    unassigned = list(assignment_problems(settings.pools, settings.graphs))
+    found = [
+        *cluster_problems(stack),
+        # Of graphs on pools that they did not name nothing else can be said.
+        *(unassigned or graph_problems(stack)),
+        *_plain_secrets(settings, secret_keys),
+    ]
+    if found:
+        raise ConfigError("\n".join(f"{PROJECT}:{problem}" for problem in found))
+    return stack
+
+
+def _plain_secrets(settings: Settings, secret_keys: Collection[str]) -> Iterator[str]:
+    """Tokens and keys that stand in the stack file for everybody to read."""
+    for section, key, value in (
+        ("huggingFace", "token", settings.hugging_face.token),
+        ("ngc", "apiKey", settings.ngc.api_key),
+        ("ingress", "apiKeys", settings.ingress.api_keys or None if settings.ingress else None),
+    ):
+        if value is not None and section not in secret_keys:
+            yield (
+                f"{section}.{key}: the value is not encrypted; set it with "
+                f"`pulumi config set --secret --path {PROJECT}:{section}.{key}`"
+            )
+
+
+def _value(key: str, text: str) -> Any:
+    if key in PLAIN_KEYS or key not in {field.alias for field in Settings.model_fields.values()}:
+        return text
+    if key in SWITCHES and text in ("off", "false"):
+        return {"enabled": False}
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise ConfigError(f"{PROJECT}:{key}: {text!r} is not an object; write its keys below it") from None
