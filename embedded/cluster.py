@@ -27,6 +27,7 @@ from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from targets import releases
+from targets.errors import UserError
 
 STORAGE_CLASS = {
     "apiVersion": "storage.k8s.io/v1",
@@ -80,7 +81,7 @@ operator {python} -m embedded.operator
 _PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
 
 
-class ClusterError(Exception):
+class ClusterError(UserError):
     """The embedded cluster, or a kubectl command on it, failed; the message says why."""
 
 

@@ -19,6 +19,7 @@ from pathlib import Path, PurePosixPath
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import Report, locked
 from graphs.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
+from targets.errors import UserError
 from targets.releases import Version
 from targets.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
 
@@ -40,7 +41,7 @@ _MODEL = PurePosixPath(MODEL_PATH).relative_to(CACHE_PATH)
 """Where the model is in Hugging Face's cache, as on a real cluster: 1.3 and 1.4 look there for the tokenizer."""
 
 
-class DynamoError(Exception):
+class DynamoError(UserError):
     """Dynamo could not be installed or started here; the message says why and what to do."""
 
 

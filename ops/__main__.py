@@ -3,20 +3,20 @@
 import importlib
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import pulumi
 import typer
 import yaml
 
+from measure.guard import Ended
 from ops import bench
 from ops import synth as synthesis
 from ops.diff import diff as changes
-from ops.errors import OpsError
 from ops.evaluate import evaluate
-from ops.guard import Ended
 from ops.progress import Progress, tell
 from ops.pulumi import interruption, stack_config
+from targets.errors import UserError
 
 PROJECT = Path(__file__).resolve().parent.parent
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
@@ -59,13 +59,15 @@ def synth(
 def up(stack: Stack, embedded: Embedded = False) -> None:
     """Deploy the stack and wait until it is ready."""
     from ops.deploy import deploy
+    from ops.deploy.embedded import SIMULATED
+    from ops.stack.stack import find
 
     report = Progress()
-    found = deploy.find(stack, embedded=embedded)
+    found = find(stack, embedded=embedded)
     outputs = deploy.up(found, report)
     typer.echo(yaml.safe_dump(dict(outputs), sort_keys=True, width=200), nl=False)
     if found.embedded:
-        typer.echo(deploy.SIMULATED)
+        typer.echo(SIMULATED)
     typer.echo(f"{stack} is ready after {report.seconds():.0f} s")
 
 
@@ -77,18 +79,20 @@ def down(
 ) -> None:
     """Take the stack down, in order; the embedded cluster goes with its last stack."""
     from ops.deploy import deploy
+    from ops.stack.stack import find
 
     report = Progress()
-    deploy.down(deploy.find(stack, embedded=embedded), report, timeout=timeout)
+    deploy.down(find(stack, embedded=embedded), report, timeout=timeout)
     typer.echo(f"{stack} is down after {report.seconds():.0f} s")
 
 
 @app.command()
 def status(stack: Stack, embedded: Embedded = False) -> None:
     """What of the stack is deployed."""
-    from ops.deploy import deploy
+    from ops.deploy.status import status as lines_of
+    from ops.stack.stack import find
 
-    for line in deploy.status(deploy.find(stack, embedded=embedded)):
+    for line in lines_of(find(stack, embedded=embedded)):
         typer.echo(line)
 
 
@@ -144,21 +148,6 @@ def cost(stack: Stack) -> None:
         typer.echo(line)
 
 
-def _mendable() -> tuple[type[Exception], ...]:
-    """Error types with a message for users; those of what not every verb loads, only once something has."""
-    types: list[type[Exception]] = [pulumi.RunError, OpsError]
-    for module, name in (
-        ("embedded.cluster", "ClusterError"),
-        ("embedded.build", "BuildError"),
-        ("embedded.dynamo", "DynamoError"),
-        ("bench.aiperf", "AIPerfError"),
-    ):
-        loaded: Any = sys.modules.get(module)
-        if loaded is not None:
-            types.append(getattr(loaded, name))
-    return tuple(types)
-
-
 def _add_verbs(asked: str | None) -> None:
     """Add the verbs that are modules of their own: all for the help, otherwise only the one that is asked for."""
     for verb, module in _MODULES.items():
@@ -178,9 +167,7 @@ def main() -> None:
     except Ended as ended:
         tell(f"error: {ended}")
         sys.exit(ended.code)
-    except Exception as error:
-        if not isinstance(error, _mendable()):
-            raise
+    except (UserError, pulumi.RunError) as error:
         for line in str(error).splitlines():
             tell(f"error: {line}")
         sys.exit(1)

@@ -54,10 +54,10 @@ def bench(  # noqa: PLR0917 each is an option of the command line
         return
     if not stack:
         raise typer.BadParameter("say which stack", param_hint="--stack")
-    from ops import benchmarking  # noqa: PLC0415
+    from ops import sites  # noqa: PLC0415
 
     chosen = {"shape": shape, "sweep": _concurrencies(sweep), "repetitions": repetitions, "per_gpu": per_gpu}
-    folder = benchmarking.run(
+    folder = sites.measure(
         stack,
         {key: value for key, value in chosen.items() if value is not None},
         embedded=embedded,
@@ -77,9 +77,9 @@ def compare_runs(
     ] = None,
 ) -> None:
     """Put runs side by side; the last column is the last run against the first."""
-    from ops import benchmarking  # noqa: PLC0415
+    from measure import runs as measured  # noqa: PLC0415
 
-    typer.echo(benchmarking.compared(runs, out))
+    typer.echo(measured.compared(runs, out))
 
 
 @app.command("gate")
@@ -93,9 +93,9 @@ def gate_run(
     ] = None,
 ) -> None:
     """Fail where a run is worse than another beyond tolerance and noise."""
-    from ops import benchmarking  # noqa: PLC0415
+    from measure import runs  # noqa: PLC0415
 
-    for line in benchmarking.gated(run, against, tolerance or []):
+    for line in runs.gated(run, against, tolerance or []):
         typer.echo(line)
 
 
@@ -107,9 +107,10 @@ def show_command(
     ] = "aiperf",
 ) -> None:
     """Print the stack's benchmark as command lines, for use inside its cluster."""
-    from ops import benchmarking  # noqa: PLC0415
+    from measure import description  # noqa: PLC0415
+    from ops.stack.stack import find  # noqa: PLC0415
 
-    for line in benchmarking.commands(stack, tool):
+    for line in description.commands(find(stack).plan, tool):
         typer.echo(line)
 
 

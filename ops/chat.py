@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from ops.endpoint import EndpointError, deployment, reached
+from graphs.verification import expectation
+from ops.stack.cluster import EndpointError, reach
+from ops.stack.stack import find
 
 _SECONDS_OF_SILENCE = 120.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
@@ -37,14 +39,15 @@ def chat(
 ) -> None:
     """Talk to a deployed graph; an empty line or Ctrl-D ends it."""
     console = Console(highlight=False)
-    deployed = deployment(stack, embedded=embedded)
-    with reached(deployed, timeout=60.0) as endpoint:
+    found = find(stack, embedded=embedded)
+    model = expectation(found.plan.main, simulated=found.embedded).model
+    with reach(found) as cluster, cluster.endpoint(timeout=60.0) as endpoint:
         if endpoint.simulated:
             console.print(f"simulated: {endpoint.simulated}", style="yellow", markup=False)
         messages: list[Message] = []
         for question in [once] if once is not None else _questions(console):
             messages.append({"role": "user", "content": question})
-            answer = _say(console, stream(endpoint.url, deployed.expected.model, messages, effort))
+            answer = _say(console, stream(endpoint.url, model, messages, effort))
             messages.append({"role": "assistant", "content": answer})
 
 

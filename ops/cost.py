@@ -3,8 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
-from bench.results import Results, load
-from bench.run import RUN_FILE, RunError
+from measure.results import newest
 from ops.pulumi import stack_config
 from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
 from stacks.load import from_text
@@ -51,12 +50,12 @@ def _per_token(project: Path, stack: str, plan: StackPlan, priced: Cost) -> list
         plan.billing.measured_tokens_per_second,
         "measuredTokensPerSecond of the stack's config",
     )
-    newest = _newest_run(project / "out" / "bench", stack)
-    if newest is not None:
-        measured = max(point.tokens_per_second for point in newest.points)
-        source = f"best point of {newest.folder.relative_to(project)}"
-        if newest.run.simulated:
-            source += f"; SIMULATED: {newest.run.simulated}"
+    last = newest(stack, project / "out" / "bench")
+    if last is not None:
+        measured = max(point.tokens_per_second for point in last.points)
+        source = f"best point of {last.folder.relative_to(project)}"
+        if last.run.simulated:
+            source += f"; SIMULATED: {last.run.simulated}"
     if measured is None:
         return [f"A million output tokens: {UNKNOWN}; no benchmark of {stack} has run"]
     if priced.usd_per_hour is None:
@@ -65,19 +64,6 @@ def _per_token(project: Path, stack: str, plan: StackPlan, priced: Cost) -> list
     usd = usd_per_million_tokens(priced.usd_per_hour, measured)
     without = " without further pools" if len(plan.pools) > 1 else ""
     return [f"A million output tokens: {usd:.4f} USD{without} at {measured:.0f} tokens/s ({source})"]
-
-
-def _newest_run(folder: Path, stack: str) -> Results | None:
-    """The stack's last benchmark that has points."""
-    found = []
-    for path in folder.glob(f"*/{RUN_FILE}"):
-        try:
-            results = load(path.parent)
-        except RunError:
-            continue  # written by another version, or cut short
-        if results.run.stack == stack and results.points:
-            found.append(results)
-    return max(found, key=lambda results: results.run.started, default=None)
 
 
 def _usd(usd: float | None) -> str:

@@ -13,41 +13,42 @@ from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from ops.aws.own import Own, own
-from ops.checks import account, capacity, cluster, machine, quotas, reach
-from ops.checks.existing_cluster import KubectlError, own_kubectl
+from ops.checks import account, capacity, cluster, machine, quotas
+from ops.checks import reach as reaching
 from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
-from ops.deploy.embedded_stack import is_embedded, plan_of
-from ops.errors import OpsError
 from ops.evaluate import evaluate
-from ops.kubeconfig import kubectl_options
-from ops.pulumi import automation, stack_config
-from ops.pulumi.stack_file import StackFile
+from ops.kubectl import KubectlError, NoKubectlError
+from ops.pulumi import automation
+from ops.stack.cluster import RealCluster, reach
+from ops.stack.stack import Stack, find
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
+from targets.errors import UserError
 
 CODES = {Verdict.OK: 0, Verdict.WRONG: 1, Verdict.UNKNOWN: 3}
 """Exit code of `ops doctor`: that of the worst line, `wrong` before `cannot tell`. 2 is a wrong command line."""
 _WORST = (Verdict.WRONG, Verdict.UNKNOWN, Verdict.OK)
 
 
-class DoctorError(OpsError):
+class DoctorError(UserError):
     """The stack would not come up; a line for each thing that is wrong."""
 
 
 def doctor(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
     """Look at what the stack needs; costs nothing. Ends with 0 (ok), 1 (wrong) or 3 (could not look at everything)."""
     found = []
-    for finding in examine(stack_config.load(PROJECT, stack), stack):
+    asked = find(stack)
+    for finding in examine(asked, automation.state(PROJECT, stack)):
         typer.echo(finding)
         found.append(finding.verdict)
     raise typer.Exit(CODES[next(verdict for verdict in _WORST if verdict in (*found, Verdict.OK))])
 
 
-def check(file: StackFile, full_name: str, report: Report) -> None:
-    """The same before an `up`: says what it finds, and raises DoctorError for what is wrong."""
+def check(stack: Stack, state: automation.State, report: Report) -> None:
+    """The same before an `up`: says what it finds, and raises DoctorError for what is wrong. state: of the stack."""
     found = []
-    for finding in examine(file, full_name):
+    for finding in examine(stack, state):
         report(str(finding))
         found.append(finding)
     if problems := [f"{each.about}: {each.text}" for each in found if each.verdict is Verdict.WRONG]:
@@ -88,22 +89,22 @@ def check_region(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> Non
         )
 
 
-def examine(file: StackFile, full_name: str) -> Iterator[Finding]:
-    """Every finding, as it comes. full_name: of the stack, as Pulumi is to be asked for it."""
-    plan = plan_of(file)
-    if is_embedded(plan, PROJECT):
+def examine(stack: Stack, state: automation.State) -> Iterator[Finding]:
+    """Every finding, as it comes. state: of the stack; it is looked at where a Pulumi CLI is."""
+    plan = stack.plan
+    if stack.embedded:
         yield ok("cluster", "the embedded one: nothing of it is paid for, and `up` makes what it needs")
         return
-    yield from machine.pulumi_cli(PROJECT, file.stack)
+    yield from machine.pulumi_cli(PROJECT, stack.name)
     if isinstance(plan.cluster, AwsCluster):
-        yield from _on_aws(plan, plan.cluster, file.stack, full_name)
+        yield from _on_aws(plan, plan.cluster, stack.name, state)
     else:
-        yield from _on_a_cluster(file, plan, full_name)
+        yield from _on_a_cluster(stack)
     yield from looked([Check("Hugging Face token", lambda: machine.hugging_face(plan))], None, account.ERRORS)
     yield from machine.price(plan)
 
 
-def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, full_name: str) -> Iterator[Finding]:
+def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, state: automation.State) -> Iterator[Finding]:
     from stacks import before_up  # noqa: PLC0415  no other stack loads pulumi_aws
 
     missing = list(before_up.problems(plan, datetime.now(UTC).date()))
@@ -119,7 +120,7 @@ def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, full_name: str) -> It
         yield line
     else:
         yield unknown("region", f"not looked at: {reason}")
-    mine = _own(said, full_name)
+    mine = _own(said, state)
     yield from looked(_aws_checks(plan, said, (stack, mine), session), reason, account.ERRORS)
 
 
@@ -142,18 +143,18 @@ def _aws_checks(plan: StackPlan, said: AwsCluster, who: tuple[str, Own], session
     if isinstance(said, NewEksCluster):
         if said.vpc is None:
             yield Check("network quotas", partial(quotas.network, session, region, who[1]))
-        yield Check("API server", partial(reach.new_cluster, said, api_reach.own_address))
+        yield Check("API server", partial(reaching.new_cluster, said, api_reach.own_address))
     else:
-        yield Check("API server", partial(reach.existing_cluster, session, said))
+        yield Check("API server", partial(reaching.existing_cluster, session, said))
 
 
-def _own(said: AwsCluster, full_name: str) -> Own:
+def _own(said: AwsCluster, state: automation.State) -> Own:
     """The own things of a stack; none of one that is not there, or whose state cannot be read."""
     if not automation.available():
         return Own()
     try:
-        found = own(automation.resources(automation.open_stack(PROJECT, full_name, report=lambda _: None)))
-    except OpsError:
+        found = own(state.resources)
+    except UserError:
         return Own()
     return found if isinstance(said, NewEksCluster) else replace(found, cluster=said.name)
 
@@ -164,19 +165,20 @@ def _capacity(session: object, region: str, pool: PoolPlan, *, own_network: bool
     return capacity.capacity(session, region, pool, zones)
 
 
-def _on_a_cluster(file: StackFile, plan: StackPlan, full_name: str) -> Iterator[Finding]:
+def _on_a_cluster(stack: Stack) -> Iterator[Finding]:
     try:
-        with kubectl_options(plan, full_name) as options:
-            kubectl = own_kubectl(options)
-            if kubectl is None:
-                yield unknown("cluster", "not looked at: kubectl is not on PATH; install it")
-                return
+        with reach(stack) as reached:
+            assert isinstance(reached, RealCluster), "the embedded one needs no look"
+            kubectl = reached.kubectl.impatient()
             try:
                 yield from cluster.answer(kubectl)
             except KubectlError as error:
                 yield wrong("cluster", f"it does not answer: {error}; correct cluster.kubeconfig or context")
                 return
-            evaluation = partial(evaluate, PROJECT, file)
-            yield from looked(cluster.checks(plan, evaluation, kubectl), None, (KubectlError,))
-    except OpsError as error:
+            evaluation = partial(evaluate, PROJECT, stack.file)
+            checks = cluster.checks(stack.plan, evaluation, kubectl)
+            yield from looked(checks, None, (KubectlError,))
+    except NoKubectlError:
+        yield unknown("cluster", "not looked at: kubectl is not on PATH; install it")
+    except UserError as error:
         yield unknown("cluster", f"not looked at: {error}")

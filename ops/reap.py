@@ -1,28 +1,28 @@
 """`python -m ops reap`: take down what should be down by now, for CI and for whatever was killed.
 
-Two things say so: a lease whose verb is gone or late (ops/lease.py), and the clock of a stack's `tags.ttl`, which its
-CronJob goes by too (graphs/time_to_live.py).
+Two things say so: a lease whose verb is gone or late (measure/lease.py), and the clock of a stack's `tags.ttl`, which
+its CronJob goes by too (graphs/time_to_live.py).
 """
 
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
-from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from graphs.time_to_live import deployed_end, seconds
-from ops.benchmark_sites import site
+from measure.lease import Lease, leases
 from ops.deploy import deploy
-from ops.errors import OpsError
-from ops.lease import Lease, leases
 from ops.pulumi import automation
 from ops.pulumi.stack_file import stacks
+from ops.sites import site
+from ops.stack.stack import Stack, find
+from targets.errors import UserError
 
 Down = Callable[[str, bool, Report], None]
 """Takes a stack down: its name, whether it is on the embedded cluster, progress."""
 
 
-class ReapError(OpsError):
+class ReapError(UserError):
     """Some stacks could not be taken down; a line each."""
 
 
@@ -32,16 +32,16 @@ def down(stack: str, embedded: bool, report: Report) -> None:
     Its graphs end first: Pulumi may have been killed before it knew of them, and
     while their pods run, the claims that they mount cannot go.
     """
-    found = deploy.find(stack, embedded=embedded)
+    found = find(stack, embedded=embedded)
     try:
         _let_in(found, report)
         site(found, report).end_graphs()
-    except (OpsError, ClusterError) as error:
+    except UserError as error:
         report(f"no graphs were ended: {error}")  # the cluster may not be there yet, or no more
     deploy.down(found, report)
 
 
-def _let_in(found: deploy.Stack, report: Report) -> None:
+def _let_in(found: Stack, report: Report) -> None:
     """Graphs are ended through the API server, before `down` lets the caller in."""
     if found.embedded or not automation.available():
         return
@@ -88,7 +88,7 @@ def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
     for name in stacks(PROJECT):
         if name not in deployed:
             continue
-        found = deploy.find(name, embedded=False)
+        found = find(name, embedded=False)
         resources = automation.resources(automation.open_stack(PROJECT, found.full_name, report=_silent))
         end, ttl, updated = deployed_end(resources), found.plan.billing.tags.end, deployed[name].last_update
         if end is None and ttl and updated:

@@ -9,14 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from ops.errors import OpsError
 from ops.pulumi import stack_config
+from stacks.cost import hourly_of_main_pool
 from stacks.load import from_text
-from stacks.plan import StackPlan
-from stacks.sections.cluster import AwsCluster
-from targets.capacity import CapacityKind
-from targets.plan import Refusal
-from targets.prices import REGION, Part, cost
 from targets.timeline import Assumptions, Rollout, assume, our_order, published_order, table
 
 _GPU_COLOUR, _CPU_COLOUR = "#c44e52", "#4c72b0"
@@ -59,13 +54,10 @@ class Timeline:
 
 
 def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
-    """Both orders for the stack's pool. Raises OpsError for a bad override, ConfigError for a bad stack."""
+    """Both orders for the stack's pool. Raises Refusal for a bad override, ConfigError for a bad stack."""
     stack_file = stack_config.load(project, stack)
     plan = from_text(stack_file.config, set(stack_file.secret_keys))
-    try:
-        assumptions = assume(overrides)
-    except Refusal as refusal:
-        raise OpsError(str(refusal)) from None
+    assumptions = assume(overrides)
     pool = plan.main_pool
     return Timeline(
         stack=stack,
@@ -79,7 +71,7 @@ def simulate(project: Path, stack: str, overrides: Iterable[str]) -> Timeline:
         ),
         published=published_order(assumptions, pool.gpus),
         local_copy=plan.cache.copies,
-        usd_per_hour=_price(plan),
+        usd_per_hour=hourly_of_main_pool(plan).usd_per_hour,
     )
 
 
@@ -93,19 +85,6 @@ def draw(timeline: Timeline, folder: Path) -> Iterator[Path]:
             path = folder / f"timeline.{suffix}"
             figure.savefig(path, metadata=metadata)
             yield path
-
-
-def _price(plan: StackPlan) -> float | None:
-    pool, kind = plan.main_pool, plan.pools[0].capacity.kind
-    part = Part(
-        name="GPU nodes",
-        unit=pool.instance.name,
-        count=pool.nodes,
-        # A block's and a spot instance's price are not on the list.
-        listed=kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR),
-    )
-    region = plan.cluster.region if isinstance(plan.cluster, AwsCluster) else REGION
-    return cost([part], region, plan.billing.prices).usd_per_hour
 
 
 def _figure(timeline: Timeline) -> Figure:

@@ -12,7 +12,9 @@ from graphs.scripts.verification.checks import verify as checks
 from graphs.scripts.verification.conversation import release_of
 from graphs.scripts.verification.expectation import Expectation
 from graphs.scripts.verification.results import FAILED, OK, WARNING, Result, summary
-from ops.endpoint import Deployment, Endpoint, deployment, reached
+from graphs.verification import expectation
+from ops.stack.cluster import Endpoint, reach
+from ops.stack.stack import Stack, find
 from targets import releases
 from targets.catalogue import MODEL_ID, Engine
 
@@ -52,16 +54,16 @@ def verify(  # noqa: PLR0917 each is an option of the command line
     """Check that a deployed graph answers: readiness, chat, reasoning, tool calls, disaggregation."""
     if not stack and not url:
         raise typer.BadParameter("give --stack, --url or both")
-    deployed = deployment(stack, embedded=embedded) if stack else None
-    said = tuple(roles.split(","))
-    with _where(deployed, url, wait) as endpoint:
+    found = find(stack, embedded=embedded) if stack else None
+    named = tuple(roles.split(","))
+    with _where(found, url, wait) as endpoint:
         expected = (
-            deployed.expected
-            if deployed
+            expectation(found.plan.main, simulated=found.embedded)
+            if found
             else Expectation(
                 model,
-                said,
-                disaggregated="prefill" in said,
+                named,
+                disaggregated="prefill" in named,
                 version=_release(dynamo_version, endpoint.url),
                 router_mode=router_mode,
                 engine=engine,
@@ -86,11 +88,11 @@ def _release(said: str | None, url: str) -> str:
 
 
 @contextmanager
-def _where(deployed: Deployment | None, url: str | None, wait: float) -> Iterator[Endpoint]:
-    if url or not deployed:
+def _where(stack: Stack | None, url: str | None, wait: float) -> Iterator[Endpoint]:
+    if url or not stack:
         yield Endpoint(str(url))
         return
-    with reached(deployed, wait) as endpoint:
+    with reach(stack) as cluster, cluster.endpoint(wait) as endpoint:
         yield endpoint
 
 

@@ -12,7 +12,7 @@ from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.kubernetes_support import in_extended_support
 from targets.plan import all_weights, gigabytes
-from targets.prices import GP3_IOPS, GP3_MIB_S, Cost, Part, cost, usd_per_million_tokens
+from targets.prices import GP3_IOPS, GP3_MIB_S, REGION, Cost, Part, cost, usd_per_million_tokens
 
 UNKNOWN = "unknown"
 """Stands in a stack's outputs for a price that no list has."""
@@ -35,6 +35,21 @@ def hourly_of_main_graph(stack: StackPlan) -> Cost | None:
     return _priced(stack, stack.pools[:1])
 
 
+def hourly_of_main_pool(stack: StackPlan) -> Cost:
+    """The main pool's nodes alone, also where others pay them; of no known region, at the prices of the first."""
+    main = stack.pools[0]
+    pool, cluster = main.pool, stack.cluster
+    name = f"{pool.nodes} × {pool.instance.name}"
+    part = Part(name=name, unit=pool.instance.name, count=pool.nodes, listed=_is_listed(main))
+    region = cluster.region if isinstance(cluster, AwsCluster) else REGION
+    return cost([part], region, stack.billing.prices)
+
+
+def _is_listed(pool: PoolPlan) -> bool:
+    """A block's price is fixed when it is bought and a spot price by the market; neither has a list."""
+    return pool.capacity.kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR)
+
+
 def _priced(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
     cluster = stack.cluster
     if not isinstance(cluster, AwsCluster):
@@ -55,12 +70,12 @@ def _gpu_parts(planned: PoolPlan) -> list[Part]:
     running = pool.nodes if pool.runs else 0
     # A reservation costs its hours with or without instances in it.
     paid = pool.nodes if capacity.kind.prepaid else running
-    # A block's price is fixed when it is bought and a spot price by the market; neither has a list.
-    listed = capacity.kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR)
     name = pool.instance.name
     of = "" if pool.name == MAIN_POOL else f" of {pool.name}"
     return [
-        Part(name=f"{paid} × {name}{of} ({capacity.kind})", unit=name, count=paid, listed=listed),
+        Part(
+            name=f"{paid} × {name}{of} ({capacity.kind})", unit=name, count=paid, listed=_is_listed(planned)
+        ),
         Part(
             name=f"{running} × {ROOT_GIB} GiB root, GPU nodes{of}", unit="gp3-gib", count=running * ROOT_GIB
         ),

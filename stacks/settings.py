@@ -21,6 +21,7 @@ from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from targets.catalogue import target_named
+from targets.errors import UserError
 from targets.knobs import FurtherGraph, GraphKnobs
 from targets.strict import Strict
 
@@ -31,7 +32,7 @@ SWITCHES = {"verify"}
 """Keys of structured values for which a plain `off` will do."""
 
 
-class ConfigError(pulumi.RunError):
+class ConfigError(UserError, pulumi.RunError):
     """The stack's config cannot be used; the message has one sentence a problem and is all that users see."""
 
 

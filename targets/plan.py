@@ -15,6 +15,7 @@ from targets.catalogue import (
     Target,
     Worker,
 )  # fmt: skip
+from targets.errors import UserError
 from targets.hardware import Gpu, InstanceType
 from targets.knobs import MAIN_POOL, GraphKnobs, ImageKnobs, RoleKnobs, Toleration
 from targets.observability import METRICS_ALONE, Observability
@@ -36,7 +37,7 @@ _MOCKER_REPOSITORY, _MOCKER_REPOSITORY_SINCE = PLANNER_REPOSITORY, Version(1, 3)
 """There is no image of the mocker's own; this one is the smallest that holds it. Earlier releases: vLLM's."""
 
 
-class Refusal(ValueError):
+class Refusal(UserError, ValueError):
     """What was asked for cannot work; the message names the key, the value and what is allowed."""
 
 

@@ -12,15 +12,15 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 CLOUD = {"pulumi", "pulumi_kubernetes", "pulumi_aws"}
-OURS = {"bench", "components", "embedded", "graphs", "ops", "policy", "stacks", "targets", "tests"}
+OURS = {"components", "embedded", "graphs", "measure", "ops", "policy", "stacks", "targets", "tests"}
 FORBIDDEN = {
     "targets": CLOUD | OURS - {"targets"},
     "graphs": CLOUD | OURS - {"targets", "graphs"},
     "components": OURS - {"targets", "graphs", "components"},
     "stacks": OURS - {"targets", "graphs", "components", "stacks"},
     "ops": {"tests"},
-    "bench": {"tests"},
-    "embedded": {"tests", "components", "stacks"},
+    "measure": {"tests", "components", "ops"},
+    "embedded": {"tests", "components", "measure", "ops", "stacks"},
 }
 """By folder: the top-level packages that no module of it may import."""
 

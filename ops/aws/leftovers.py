@@ -17,13 +17,13 @@ from embedded.processes import Report
 from ops.aws.own import Own, tags_of
 from ops.aws.still_there import is_there
 from ops.aws.sweep import sweep
-from ops.deploy.embedded_stack import plan_of
-from ops.errors import OpsError
 from ops.pulumi import stack_config
 from ops.pulumi.stack_file import StackFile
+from ops.stack.on_embedded import plan_of
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from stacks.sections.tags import TagSettings
+from targets.errors import UserError
 
 _RETAINED = ("elasticfilesystem", "s3")
 """Services of what `cache.retain` keeps."""
@@ -36,7 +36,7 @@ _OF_CLUSTER = (
 """Tags that controllers of a cluster put on volumes, network interfaces and load balancers, by its name."""
 
 
-class LeftoversError(OpsError):
+class LeftoversError(UserError):
     """Something is left, or AWS does not say what is."""
 
 
@@ -48,7 +48,8 @@ def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stac
         typer.echo(f"{stack} makes nothing on AWS")
         return
     try:
-        left = _left(file, plan, None, typer.echo)
+        session = aws_session(plan.cluster.region, plan.cluster.aws)
+        left = _left(session, file, plan, None, typer.echo)
     except (BotoCoreError, ClientError) as error:
         raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
     typer.echo(f"{len(left)} things with the tags of {stack} are in {plan.cluster.region}")
@@ -64,12 +65,12 @@ def check(file: StackFile, plan: StackPlan, mine: Own, report: Report) -> None:
     if not isinstance(plan.cluster, AwsCluster):
         return
     said = plan.cluster
+    session = aws_session(said.region, said.aws)
     try:
         if isinstance(said, NewEksCluster):
             # A name that is said is not the stack's alone: an earlier cluster of it may have left volumes to stay.
-            session = aws_session(said.region, said.aws)
             sweep(session, mine, _tags(file), report, volumes=said.name is None)
-        left = _left(file, plan, mine, report)
+        left = _left(session, file, plan, mine, report)
     except (BotoCoreError, ClientError) as error:
         report(f"AWS does not say what is left of {file.stack}: {error}")
         return
@@ -86,7 +87,7 @@ def _tags(file: StackFile) -> dict[str, str]:
     return TagSettings.fixed(project=file.project, stack=file.stack)
 
 
-def _left(file: StackFile, plan: StackPlan, mine: Own | None, report: Report) -> list[str]:
+def _left(session: Any, file: StackFile, plan: StackPlan, mine: Own | None, report: Report) -> list[str]:
     """ARNs of what is left and not retained; each is told, as what is kept is. Raises botocore's errors.
 
     mine: what the stack's state knew; None where nothing is known, and whatever has the stack's tags is told.
@@ -98,7 +99,6 @@ def _left(file: StackFile, plan: StackPlan, mine: Own | None, report: Report) ->
     named = {each for each in (plan.cache.bucket, plan.cache.file_system) if each}
     if mine is not None:
         mine = replace(mine, ids=mine.ids | named, cluster=said.name if name is None else mine.cluster)
-    session = aws_session(said.region, said.aws)
     there = find(session, _tags(file), name, mine, report)
     kept = [
         arn

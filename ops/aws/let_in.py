@@ -17,12 +17,12 @@ from components import api_reach
 from components.aws_session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops.deploy.embedded_stack import plan_of
-from ops.errors import OpsError
 from ops.progress import tell
 from ops.pulumi import automation, stack_config
+from ops.stack.on_embedded import plan_of
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AUTO, NewEksCluster
+from targets.errors import UserError
 
 _CLUSTER = "aws:eks/cluster:Cluster"
 _SECONDS, _POLL_SECONDS = 1200.0, 10.0
@@ -35,7 +35,7 @@ _MOST_RANGES = 40
 """That a public endpoint can have; the quota cannot be raised (EKS user guide, service quotas)."""
 
 
-class LetInError(OpsError):
+class LetInError(UserError):
     """This machine could not be let in; the message says what to do."""
 
 

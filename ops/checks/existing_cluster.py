@@ -4,16 +4,12 @@ What the cluster does not tell is not judged: nodes without labels of GPU featur
 """
 
 import json
-import shutil
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from embedded.paths import PROJECT
 from graphs.gpu_nodes import GPU_PRODUCT_LABEL
-from ops.deploy.apply import Kubectl
+from graphs.kubectl import Kubectl
 from ops.deploy.preflight import PreflightError
-from ops.errors import OpsError
 from stacks.plan import StackPlan
 from targets.catalogue import Engine
 from targets.hardware import GPU_PRODUCT, Gpu
@@ -30,33 +26,12 @@ _CUDA_LABELS = (
 """The newest CUDA that a node's driver runs, as GPU feature discovery says it: today's labels, and those before."""
 
 
-class KubectlError(OpsError):
-    """The cluster did not answer, or not with what was asked for."""
-
-
 def check(plan: StackPlan, kubectl: Kubectl) -> None:
     """Raise PreflightError for what would keep the stack's graphs from running, one sentence a problem."""
     plans = plan.graphs
     problems = [*drivers(plans, kubectl), *services(plan.platform.wanted, kubectl)]
     if problems:
         raise PreflightError("\n".join(problems))
-
-
-def own_kubectl(options: Sequence[str]) -> Kubectl | None:
-    """The kubectl on PATH, None without one; it raises KubectlError. options: which cluster."""
-    program = shutil.which("kubectl")
-    if program is None:
-        return None
-
-    def kubectl(*arguments: str, stdin: str = "") -> str:
-        command = [program, *options, "--request-timeout=30s", *arguments]
-        done = subprocess.run(command, cwd=PROJECT, input=stdin, capture_output=True, text=True, check=False)
-        if done.returncode:
-            # What comes before the last line are the client's own attempts.
-            raise KubectlError(done.stderr.strip().rpartition("\n")[2])
-        return done.stdout
-
-    return kubectl
 
 
 def drivers(plans: tuple[GraphPlan, ...], kubectl: Kubectl) -> Iterator[str]:

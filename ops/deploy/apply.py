@@ -7,9 +7,10 @@ kubectl, not this module, knows what belongs to the stack.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from embedded.processes import Report
+from graphs.kubectl import Kubectl, address, label
 from graphs.topology import TOPOLOGY_ANNOTATION
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
@@ -20,12 +21,6 @@ _SET_MANAGER = "dynamo-gpt-oss-applyset"
 """The ApplySet's label is owned apart, or each ordered apply would drop it and show as a change."""
 STACK_LABEL = "dynamo-gpt-oss/stack"
 """On every object of a stack from the moment it is made: the ApplySet knows only those of a finished `up`."""
-
-
-class Kubectl(Protocol):
-    """Runs kubectl against one cluster; returns its output, raises with kubectl's own words."""
-
-    def __call__(self, *arguments: str, stdin: str = "") -> str: ...
 
 
 Wait = Callable[[Mapping[str, Any]], None]
@@ -77,7 +72,7 @@ def apply(
     )
     created, changed, unchanged = [], [], []
     for obj in objects:
-        before = _live(kubectl, obj)
+        before = live(kubectl, obj)
         after = _apply(kubectl, obj, before)
         if before is None:
             created.append(label(obj))
@@ -121,22 +116,9 @@ def applied(kubectl: Kubectl, namespace: str, stack: str) -> bool:
     return _parent(kubectl, namespace, stack) is not None
 
 
-def label(obj: Mapping[str, Any]) -> str:
-    """An object as people name it: `job/model-download`."""
-    return f"{obj['kind'].lower()}/{obj['metadata']['name']}"
-
-
 def applyset(stack: str) -> str:
     """Name of the Secret that stands for the stack's ApplySet."""
     return f"dynamo-gpt-oss-{stack}"
-
-
-def address(obj: Mapping[str, Any]) -> list[str]:
-    """Arguments that name the object to kubectl, its API group included."""
-    group, _, _ = str(obj["apiVersion"]).rpartition("/")
-    kind = f"{obj['kind']}.{group}" if group and group != "apps" else str(obj["kind"])
-    namespace = obj["metadata"].get("namespace")
-    return [kind, obj["metadata"]["name"], *([f"--namespace={namespace}"] if namespace else [])]
 
 
 def _topology(graph: Mapping[str, Any] | None) -> str | None:
@@ -158,7 +140,8 @@ def _open(value: Any) -> Any:
     return [_open(item) for item in value] if isinstance(value, list) else value
 
 
-def _live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+def live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The object as it is on the cluster, None if it is not there."""
     found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
     return json.loads(found) if found else None
 

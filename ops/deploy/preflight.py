@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.platform import GRAPH_CRD
-from ops.deploy.apply import Kubectl
-from ops.errors import OpsError
+from graphs.kubectl import Kubectl
 from ops.evaluate import Evaluation
 from ops.synth import manifests
 from stacks.settings import PROJECT
+from targets.errors import UserError
 
 
-class PreflightError(OpsError):
+class PreflightError(UserError):
     """The cluster lacks something that the stack names; one sentence a problem."""
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from embedded.processes import Report
+from graphs.kubectl import Kubectl, address, label
 from graphs.placement import GRAPH_LABEL
-from ops.deploy.apply import GRAPH_KIND, Kubectl, address, applyset, label
+from ops.deploy.apply import GRAPH_KIND, applyset, live
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
 
 
@@ -49,6 +50,20 @@ def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
     }
 
 
+def order(
+    made: Sequence[Mapping[str, Any]], there: Iterable[Mapping[str, Any]], parent: Mapping[str, Any]
+) -> list[Mapping[str, Any]]:
+    """What earlier versions of the stack left, then what it makes, last made first, then its ApplySet's Secret.
+
+    made: in the order of their making. there: what of the stack is on the cluster. parent: that Secret. Graphs go
+    before all, for they hold GPUs and mount the rest; namespaces after all.
+    """
+    known = {label(obj) for obj in made}
+    left = [obj for obj in there if label(obj) not in known]
+    ranks = {GRAPH_KIND: 0, "Namespace": 2}
+    return sorted([*left, *reversed(made), parent], key=lambda obj: ranks.get(str(obj["kind"]), 1))
+
+
 def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The object and, for a graph, its pods, as far as they are still there."""
     left = [found] if (found := live(kubectl, obj)) else []
@@ -59,12 +74,6 @@ def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
         )
         left += [{"kind": "Pod", **pod} for pod in json.loads(pods)["items"]]
     return left
-
-
-def live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object as it is on the cluster, None if it is not there."""
-    found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
-    return json.loads(found) if found else None
 
 
 def _stuck(obj: Mapping[str, Any], left: Iterable[Mapping[str, Any]], timeout: float) -> str:

@@ -8,17 +8,17 @@ from typing import Any
 
 from embedded.processes import Report
 from graphs.gpu_nodes import GPU_PRODUCT_LABEL
+from graphs.kubectl import Kubectl, address, label
 from graphs.names import POOL_LABEL
 from graphs.placement import GRAPH_LABEL
-from ops.deploy.apply import Kubectl, address, label
-from ops.errors import OpsError
+from targets.errors import UserError
 
 POLL_SECONDS = 0.5
 UNSCHEDULABLE_SECONDS = 5
 """How long the scheduler may say no before it counts: nodes may just be joining."""
 
 
-class NotReadyError(OpsError):
+class NotReadyError(UserError):
     """An object will not become ready; the message says which, why, and what to do."""
 
 

@@ -22,16 +22,16 @@ from typing import Any
 from ops.diff.changes import MISSING, Action, FieldChange, ResourceChange
 from ops.diff.compare import field_changes, resource_changes
 from ops.diff.price_change import price_change
-from ops.errors import OpsError
 from ops.fingerprint import KEY_VARIABLE, PLAIN
 from ops.pulumi.stack_file import stacks
+from targets.errors import UserError
 
 _SIGN = {Action.CREATE: "+", Action.UPDATE: "~", Action.HANDLE: "·", Action.REPLACE: "±", Action.DELETE: "-"}
 _WIDTH = 200
 """Characters of a value that are shown; what is longer is cut."""
 
 
-class DiffError(OpsError):
+class DiffError(UserError):
     """The revisions cannot be compared; one sentence."""
 
 

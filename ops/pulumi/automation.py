@@ -7,6 +7,7 @@ import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,11 +16,11 @@ from pulumi import automation
 
 from embedded.paths import STATE
 from embedded.processes import Report
-from ops.errors import OpsError
 from ops.fingerprint import PLAIN
 from ops.progress import tell
 from ops.pulumi.cli import Cli
 from ops.pulumi.stack_file import short_name
+from targets.errors import UserError
 
 Result = TypeVar("Result")
 EMBEDDED_BACKEND = STATE / "pulumi"
@@ -32,19 +33,19 @@ _LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
 _ENVIRONMENT = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
 
 
-class PulumiError(OpsError):
+class PulumiError(UserError):
     """Pulumi failed; what it said was shown as it said it."""
 
 
-class LoggedOutError(OpsError):
+class LoggedOutError(UserError):
     """Pulumi's CLI knows no backend to look for stacks in."""
 
 
-class NoStackError(OpsError):
+class NoStackError(UserError):
     """The backend has no such stack."""
 
 
-class LockedError(OpsError):
+class LockedError(UserError):
     """Somebody else is changing the stack."""
 
 
@@ -63,6 +64,30 @@ class Holder:
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} (process {self.pid}, since {self.since})"
+
+
+class State:
+    """What Pulumi has written down of a stack, read once however many look at it.
+
+    find: opens the stack; where there is none, nothing is written down.
+    """
+
+    def __init__(self, find: Callable[[], automation.Stack]) -> None:
+        self._find = find
+
+    @cached_property
+    def deployment(self) -> Mapping[str, Any]:
+        """As Pulumi exports it, secrets encrypted. Raises LoggedOutError, PulumiError."""
+        try:
+            found: Mapping[str, Any] = export(self._find()).get("deployment") or {}
+        except NoStackError:
+            return {}
+        return found
+
+    @property
+    def resources(self) -> list[Mapping[str, Any]]:
+        """What the stack holds."""
+        return list(self.deployment.get("resources") or ())
 
 
 def available() -> bool:
@@ -91,6 +116,11 @@ def open_stack(
         ) from None
 
 
+def state(project: Path, stack: str) -> State:
+    """What is written down of a stack, which is opened when somebody looks."""
+    return State(partial(open_stack, project, stack, report=lambda _: None))
+
+
 def make_stack(
     project: Path, stack: str, *, embedded: bool = False, report: Report = tell
 ) -> automation.Stack:
@@ -110,9 +140,25 @@ def summaries(project: Path, *, embedded: bool = False) -> list[automation.Stack
 
 def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
     """What the stack's state holds, as Pulumi exports it. Raises PulumiError."""
+    return State(lambda: stack).resources
+
+
+def export(stack: automation.Stack, *, clear: bool = False) -> dict[str, Any]:
+    """The stack's state. clear: with its secrets, which must not leave this process. Raises PulumiError."""
+    command = ["stack", "export", "--stack", stack.name, *(["--show-secrets"] if clear else [])]
     with said("read the stack's state"):
-        deployment: Mapping[str, Any] = stack.export_stack().deployment or {}
-    return list(deployment.get("resources") or ())
+        found: dict[str, Any] = json.loads(runner(stack, command)())
+    return found
+
+
+def runner(stack: automation.Stack, command: list[str]) -> Callable[[], str]:
+    """Runs a command of Pulumi's CLI that Automation has not, or has otherwise; it returns what it prints."""
+    workspace = stack.workspace
+
+    def run() -> str:
+        return workspace.pulumi_command.run(list(command), workspace.work_dir, workspace.env_vars).stdout
+
+    return run
 
 
 def output(project: Path, stack: str, name: str, *, report: Report = tell) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from types import FrameType
 
 from embedded.processes import Report
-from ops.guard import CODES, Ended
+from measure.guard import CODES, Ended
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -6,7 +6,7 @@ next update waits for it; one that is not there is asked for again. Anything els
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 from pulumi import automation as pulumi_automation
 
 from embedded.processes import Report
+from graphs.kubectl import Kubectl, address, label
 from graphs.names import MANAGED_BY
-from ops.checks.existing_cluster import own_kubectl
-from ops.deploy.apply import Kubectl, address, label
-from ops.errors import OpsError
+from ops.kubectl import NoKubectlError, on_path
 from ops.pulumi import automation
+from targets.errors import UserError
 
 _SECRET = "4dabf18193072939515e22adb298388d"
 """The key by which Pulumi marks a secret, or another value that JSON has not, in a state."""
@@ -36,7 +36,7 @@ _ID = {
 """By type: the id that such a resource has, of its inputs."""
 
 
-class PendingError(OpsError):
+class PendingError(UserError):
     """Somebody has to look whether something is there; a sentence each."""
 
 
@@ -72,22 +72,24 @@ class _Asked:
 
 
 def mend(
-    stack: pulumi_automation.Stack, report: Report, *, kubectl: Kubectl | None = None, strict: bool = True
+    stack: pulumi_automation.Stack,
+    report: Report,
+    *,
+    state: automation.State | None = None,
+    kubectl: Kubectl | None = None,
+    strict: bool = True,
 ) -> None:
     """Bring the state together with what is there, where an earlier update was killed.
 
-    kubectl: of the stack's cluster, where it is not reached as its provider says. strict: raise PendingError for what
-    nobody here can look at, which is only told otherwise. Raises automation.PulumiError, automation.LockedError.
+    state: as it was read already. kubectl: of the stack's cluster, where it is not reached as its provider says.
+    strict: raise PendingError for what nobody here can look at, which is only told otherwise. Raises
+    automation.PulumiError, automation.LockedError.
     """
-    exported = _exported(stack, clear=False)
-    deployment = exported["deployment"]
-    asked = [
-        _Asked(each["resource"])
-        for each in deployment.get("pending_operations") or ()
-        if each["type"] == "creating"
-    ]
-    if not asked:
+    if not _asked((state or automation.State(lambda: stack)).deployment):
         return
+    exported = automation.export(stack)  # anew: it is what is written back
+    deployment = exported["deployment"]
+    asked = _asked(deployment)
     known = {resource["urn"] for resource in deployment["resources"]}
     elsewhere = [one for one in asked if not one.on_cluster and not one.kind.startswith(_HARMLESS)]
     if elsewhere and strict:
@@ -106,6 +108,11 @@ def mend(
     deployment["resources"] += [one.adopted() for one in mine]
     deployment["pending_operations"] = []
     _import(stack, exported, report)
+
+
+def _asked(deployment: Mapping[str, Any]) -> list[_Asked]:
+    pending = deployment.get("pending_operations") or ()
+    return [_Asked(each["resource"]) for each in pending if each["type"] == "creating"]
 
 
 def _sentence(stack: str, one: _Asked) -> str:
@@ -168,7 +175,7 @@ def _cluster(stack: pulumi_automation.Stack, one: _Asked, kubectl: Kubectl | Non
         return
     urn = str(one.state["provider"]).rpartition("::")[0]
     said = next(
-        each for each in _exported(stack, clear=True)["deployment"]["resources"] if each["urn"] == urn
+        each for each in automation.export(stack, clear=True)["deployment"]["resources"] if each["urn"] == urn
     )
     inputs = _plain(said.get("inputs") or {})
     with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
@@ -178,19 +185,13 @@ def _cluster(stack: pulumi_automation.Stack, one: _Asked, kubectl: Kubectl | Non
             file.write(given)
             file.flush()
             given = file.name
-        found = own_kubectl([*([f"--kubeconfig={given}"] if given else []), *options])
-        if found is None:
+        try:
+            found = on_path([*([f"--kubeconfig={given}"] if given else []), *options])
+        except NoKubectlError:
             raise PendingError(
                 f"--stack: an update of {stack.name} was killed; what it made is looked for with kubectl: install it"
-            )
-        yield found
-
-
-def _exported(stack: pulumi_automation.Stack, *, clear: bool) -> dict[str, Any]:
-    """The stack's state. clear: with its secrets, which never leave this process then."""
-    command = ["stack", "export", "--stack", stack.name, *(["--show-secrets"] if clear else [])]
-    found: dict[str, Any] = json.loads(_run(stack, "read the stack's state", command))
-    return found
+            ) from None
+        yield found.impatient()
 
 
 def _import(stack: pulumi_automation.Stack, state: Mapping[str, Any], report: Report) -> None:
@@ -198,18 +199,4 @@ def _import(stack: pulumi_automation.Stack, state: Mapping[str, Any], report: Re
         json.dump(state, file)
         file.flush()
         command = ["stack", "import", "--stack", stack.name, "--file", file.name]
-        automation.unlocked(stack, "mend the stack's state", report, _runner(stack, command))
-
-
-def _run(stack: pulumi_automation.Stack, what: str, command: list[str]) -> str:
-    with automation.said(what):
-        return _runner(stack, command)()
-
-
-def _runner(stack: pulumi_automation.Stack, command: list[str]) -> Callable[[], str]:
-    workspace = stack.workspace
-
-    def run() -> str:
-        return workspace.pulumi_command.run(list(command), workspace.work_dir, workspace.env_vars).stdout
-
-    return run
+        automation.unlocked(stack, "mend the stack's state", report, automation.runner(stack, command))

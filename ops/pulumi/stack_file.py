@@ -8,11 +8,11 @@ from typing import Any
 
 import yaml
 
-from ops.errors import OpsError
 from ops.fingerprint import stand_in
+from targets.errors import UserError
 
 
-class StackFileError(OpsError):
+class StackFileError(UserError):
     """The stack's file is missing or not what Pulumi can read; the message says what to do."""
 
 

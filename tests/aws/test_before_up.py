@@ -7,8 +7,8 @@ from unittest.mock import patch
 import pulumi
 import pytest
 
-from ops.deploy.embedded_stack import plan_of
 from ops.pulumi.stack_file import StackFile, stacks
+from ops.stack.on_embedded import plan_of
 from tests.aws.adapters import Account, snapshot
 from tests.aws.deployment import CALLER, deploy, moto_account
 from tests.aws.test_moto import PROJECT

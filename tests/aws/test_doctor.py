@@ -1,6 +1,5 @@
 """`ops doctor` against a simulated account: each wrong thing is one line with its remedy, and nothing is changed."""
 
-import json
 import os
 import socket
 from collections.abc import Callable, Iterator
@@ -13,17 +12,17 @@ import typer
 from typer.testing import CliRunner
 
 from components import api_reach
+from embedded.paths import PROJECT
 from ops import doctor
 from ops.checks import reach
 from ops.checks.finding import Verdict
 from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
-from ops.deploy.embedded_stack import plan_of
 from ops.pulumi import automation, stack_config
-from ops.pulumi.stack_file import StackFile
 from stacks.sections.cluster import ExistingEksCluster
 from targets.hardware import INSTANCE_TYPES
 from tests.aws.simulated import Accounts, Answer, Simulated, reservation
+from tests.ops.stacks import stack
 
 REGION = "us-east-2"
 BLOCK = "cr-0123456789abcdef0"
@@ -72,7 +71,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def deployed(monkeypatch: pytest.MonkeyPatch, *resources: dict[str, Any]) -> None:
     """Let the stack's state hold these."""
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
-    monkeypatch.setattr(automation, "resources", lambda _: list(resources))
+    monkeypatch.setattr(automation, "export", lambda *_, **__: {"deployment": {"resources": list(resources)}})
 
 
 @pytest.fixture(scope="module")
@@ -97,17 +96,7 @@ def account(
 
 
 def examined(config: dict[str, Any]) -> list[str]:
-    return [str(finding) for finding in doctor.examine(stack_file(config), "mine")]
-
-
-def stack_file(config: dict[str, Any]) -> StackFile:
-    text = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
-    return StackFile(
-        project="dynamo-gpt-oss",
-        stack="mine",
-        config={f"dynamo-gpt-oss:{key}": value for key, value in text.items()},
-        secret_keys=frozenset(),
-    )
+    return [str(finding) for finding in doctor.examine(stack(config), automation.state(PROJECT, "mine"))]
 
 
 def test_an_account_that_has_everything(account: Callable[[str], Simulated]) -> None:
@@ -316,7 +305,7 @@ def test_a_stack_in_another_account_is_not_touched(
         policy,
         {"type": "pulumi:pulumi:Stack"},
     ]
-    checked = plan_of(stack_file(STACK))
+    checked = stack(STACK).plan
     if message is None:
         doctor.check_account(checked, state)
         return
@@ -441,7 +430,7 @@ def run_without_credentials(machine: Path, patch: pytest.MonkeyPatch, code: int)
     patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
     patch.setenv("AWS_CONFIG_FILE", str(machine / "none"))
     patch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(machine / "none"))
-    patch.setattr(stack_config, "load", lambda *_: stack_file(STACK))
+    patch.setattr(stack_config, "load", lambda *_: stack(STACK).file)
     verb = typer.Typer()
     verb.command()(doctor.doctor)
     ran = CliRunner().invoke(verb, ["--stack", "mine"])

@@ -15,6 +15,7 @@ from ops.aws.own import Own
 from ops.aws.still_there import is_there
 from ops.deploy import deploy
 from ops.pulumi.stack_file import StackFile
+from ops.stack.stack import Stack
 from stacks.load import parse
 from stacks.plan import StackPlan
 
@@ -240,18 +241,18 @@ def test_an_account_that_may_not_ask_is_told_so(monkeypatch: pytest.MonkeyPatch)
 def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch, left: list[str]) -> None:
     steps: list[str] = []
     file, said = settings()
-    stack = deploy.Stack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
+    stack = Stack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
 
     def look(*_: Any) -> list[str]:
         steps.append("look")
         return left
 
     monkeypatch.setattr(leftovers, "find", look)
-    monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
+    monkeypatch.setattr(deploy, "require_pulumi", lambda _: None)
     monkeypatch.setattr("ops.doctor.check_account", lambda *_: None)
     monkeypatch.setattr("ops.pulumi.pending.mend", lambda *_, **__: None)
-    for name in ("open_stack", "resources"):
-        monkeypatch.setattr(f"ops.pulumi.automation.{name}", lambda *_, **__: [])
+    monkeypatch.setattr("ops.pulumi.automation.open_stack", lambda *_, **__: None)
+    monkeypatch.setattr("ops.pulumi.automation.export", lambda *_, **__: {})
     monkeypatch.setattr("ops.pulumi.automation.down", lambda *_: steps.append("destroy"))
     with pytest.raises(LeftoversError, match="volume/vol-1") if left else nullcontext():
         deploy.down(stack, lambda _: None)

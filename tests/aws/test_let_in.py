@@ -11,6 +11,7 @@ from ops.aws import let_in
 from ops.deploy import deploy
 from ops.progress import Progress
 from ops.pulumi import automation, pending
+from ops.stack.stack import find
 from stacks.load import parse
 from tests.aws.engine import CLUSTER, Stack
 from tests.aws.lifecycle import account_of, config_of, with_knobs
@@ -104,7 +105,9 @@ def test_an_address_that_nobody_says_is_one_sentence(stack: Stack, monkeypatch: 
 def test_a_stack_goes_from_another_address(stack: Stack, monkeypatch: pytest.MonkeyPatch, verb: str) -> None:
     monkeypatch.setattr(automation, "available", lambda: True)
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
-    monkeypatch.setattr(automation, "resources", lambda _: stack.resources())
+    monkeypatch.setattr(
+        automation, "export", lambda *_, **__: {"deployment": {"resources": stack.resources()}}
+    )
     monkeypatch.setattr(automation, "down", lambda *_: stack.down())
     monkeypatch.setattr(pending, "mend", lambda *_, **__: None)
 
@@ -117,7 +120,7 @@ def test_a_stack_goes_from_another_address(stack: Stack, monkeypatch: pytest.Mon
         if verb == "reap":
             reap.down("disagg-b200", False, Progress())
         else:
-            deploy.down(deploy.find("disagg-b200", embedded=False), Progress())
+            deploy.down(find("disagg-b200"), Progress())
     assert not stack.state
 
 

@@ -13,6 +13,7 @@ from ops.aws.leftovers import LeftoversError, check
 from ops.aws.own import Own, own
 from ops.deploy import deploy
 from ops.doctor import DoctorError
+from ops.stack.stack import Stack as FoundStack
 from tests.aws.adapters import snapshot
 from tests.aws.engine import CLUSTER as CLUSTER_TYPE
 from tests.aws.engine import Key, Stack
@@ -72,15 +73,16 @@ def test_a_name_that_is_said_may_have_been_another_cluster_s(session: Any) -> No
 
 def test_another_region_than_the_state_s_is_refused_first(monkeypatch: pytest.MonkeyPatch) -> None:
     file, said = settings(region="eu-west-3", publicAccessFrom=["198.51.100.7/32"])
-    stack = deploy.Stack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
+    stack = FoundStack(file=file, full_name="mine", plan=said, embedded=False, own_nodes=False)
     arn = f"arn:aws:eks:{REGION}:123456789012:cluster/{NAME}"
     state = [
         {"type": "aws:ecr/repository:Repository", "outputs": {"arn": "arn:aws:ecr:eu-west-3:123456789012:r"}},
         {"type": CLUSTER_TYPE, "id": NAME, "outputs": {"arn": arn, "name": NAME}},
     ]
-    monkeypatch.setattr(deploy, "_require_pulumi", lambda _: None)
+    monkeypatch.setattr(deploy, "require_pulumi", lambda _: None)
     monkeypatch.setattr("ops.pulumi.automation.open_stack", lambda *_, **__: None)
-    monkeypatch.setattr("ops.pulumi.automation.resources", lambda _: state)
+    exported = {"deployment": {"resources": state}}
+    monkeypatch.setattr("ops.pulumi.automation.export", lambda *_, **__: exported)
     with pytest.raises(
         DoctorError, match=r"cluster\.region: eu-west-3, but the stack is in us-east-2; set it to us-east-2"
     ):

@@ -6,7 +6,8 @@ python -m tests.embedded.bench_session STATE OUT LEASES
 import sys
 from pathlib import Path
 
-from ops import benchmarking, lease
+from measure import lease
+from ops import sites
 from ops.pulumi import automation
 
 SHAPE = {"isl": 64, "osl": 16, "concurrency": 4, "requests": 24}
@@ -15,7 +16,7 @@ SHAPE = {"isl": 64, "osl": 16, "concurrency": 4, "requests": 24}
 def measure(state: Path, out: Path) -> Path:
     """Up, verify, benchmark, report, down, without a Pulumi CLI whatever this machine has."""
     automation.available = lambda: False
-    return benchmarking.run(
+    return sites.measure(
         "dev",
         {"shape": "tiny", "shapes": {"tiny": SHAPE}, "sweep": (1, 4)},
         embedded=False,

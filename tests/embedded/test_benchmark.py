@@ -11,13 +11,15 @@ from pathlib import Path
 import psutil
 import pytest
 
-from bench.results import load as load_results
 from embedded import cluster
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops import lease, reap
+from measure import lease
+from measure.results import load as load_results
+from ops import reap
 from ops.deploy import deploy
 from ops.pulumi import automation
+from ops.stack.stack import find
 from tests.embedded import bench_session
 
 pytestmark = pytest.mark.xdist_group("bench")
@@ -86,7 +88,7 @@ def test_after_kill_9_aiperf_ends_by_itself_and_reap_does_the_rest(
     assert cluster.is_running(state), "what costs money on a real cluster runs on"
 
     def take_down(stack: str, embedded: bool, report: Report) -> None:
-        deploy.down(deploy.find(stack, embedded=embedded), report, state=state)
+        deploy.down(find(stack, embedded=embedded), report, state=state)
 
     lines = list(reap.reap(None, print, take_down=take_down))
     assert lines == [f"dev: its driver, process {driver.pid}, is gone", "dev is down"]

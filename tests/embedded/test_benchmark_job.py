@@ -13,7 +13,8 @@ import yaml
 from embedded.paths import PROJECT
 from graphs import benchmark, model_cache
 from graphs.benchmark import JobSpec
-from ops import benchmark_sites
+from measure import job as run_job
+from measure.run import BenchmarkError
 from tests.embedded.conftest import Cluster
 
 
@@ -46,7 +47,7 @@ def test_the_job_is_accepted_under_the_restricted_pod_standard_and_completes(
         # A simulated kubelet has no logs.
         return "all points measured\n" if arguments[0] == "logs" else cluster.kubectl(*arguments, stdin=stdin)
 
-    benchmark_sites.follow_job(spec, kubectl, said.append)
+    run_job.follow_job(spec, kubectl, said.append)
     assert said == ["all points measured"]
     pods = json.loads(
         cluster.kubectl(
@@ -65,8 +66,8 @@ def test_a_job_that_failed_says_why(spec: JobSpec) -> None:
     def kubectl(*arguments: str, stdin: str = "") -> str:
         return "" if arguments[0] == "logs" else json.dumps({"status": {"conditions": [failed]}})
 
-    with pytest.raises(benchmark_sites.BenchmarkError) as error:
-        benchmark_sites.follow_job(spec, kubectl, print)
+    with pytest.raises(BenchmarkError) as error:
+        run_job.follow_job(spec, kubectl, print)
     assert str(error.value) == "job/benchmark failed: Job was active longer than specified deadline"
 
 
@@ -77,7 +78,7 @@ def test_results_come_out_of_the_reader_as_they_are(tmp_path: Path) -> None:
     _, *arguments = benchmark.copy_command()
     arguments[-1] = arguments[-1].replace(f"'{benchmark.RESULTS_PATH}'", f"'{source.parent}'")
     done = subprocess.run([sys.executable, *arguments], capture_output=True, check=True)
-    benchmark_sites.unpack(done.stdout, tmp_path / "copy")
+    run_job.unpack(done.stdout, tmp_path / "copy")
     assert (tmp_path / "copy" / "c00001-r1" / "profile_export_aiperf.json").read_text() == "{}"
 
 
@@ -103,7 +104,7 @@ def script(plan: dict[str, Any], folder: Path, python: Path) -> subprocess.Compl
 def test_the_script_gives_up_with_a_reason(
     tmp_path: Path, spec: JobSpec, changes: dict[str, Any], says: str
 ) -> None:
-    from bench import aiperf
+    from measure import aiperf
 
     plan = benchmark.run_plan(
         replace(spec).points,

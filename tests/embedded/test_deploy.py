@@ -12,9 +12,12 @@ import pytest
 from embedded import cluster
 from embedded.paths import PROJECT
 from ops.deploy import deploy
-from ops.deploy.embedded_stack import on_embedded, plan_of
-from ops.errors import OpsError
+from ops.deploy.status import status
 from ops.pulumi.stack_file import StackFile
+from ops.stack.on_embedded import on_embedded, plan_of
+from ops.stack.stack import Stack, find
+from targets.errors import UserError
+from tests.ops.stacks import of_file
 
 pytestmark = pytest.mark.xdist_group("deploy")
 PREFIX = "dynamo-gpt-oss"
@@ -36,21 +39,21 @@ def no_pulumi() -> Iterator[None]:
     patch.undo()
 
 
-def dev(**sections: Any) -> deploy.Stack:
+def dev(**sections: Any) -> Stack:
     """The stack `dev` with some sections of its config replaced."""
     file = StackFile.load(PROJECT, "dev")
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in sections.items()}
     file = replace(file, config=config)
-    return deploy.Stack(file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=False)
+    return of_file(file, embedded=True)
 
 
-def with_a_second_pool(name: str) -> deploy.Stack:
+def with_a_second_pool(name: str) -> Stack:
     """The stack on the embedded cluster, with a graph `copy` on a pool of its own, of the same type of nodes."""
     file = StackFile.load(PROJECT, name)
     further = {"pools": [{"name": "copy", "active": True}], "graphs": [{"name": "copy", "pool": "copy"}]}
     config = dict(file.config) | {f"{PREFIX}:{key}": json.dumps(value) for key, value in further.items()}
     file = on_embedded(replace(file, config=config))
-    return deploy.Stack(file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=True)
+    return of_file(file, embedded=True, own_nodes=True)
 
 
 def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
@@ -59,7 +62,7 @@ def objects(state: Path, kind: str, *options: str) -> list[dict[str, Any]]:
     return items
 
 
-def up(stack: deploy.Stack, state: Path) -> tuple[dict[str, Any], list[str]]:
+def up(stack: Stack, state: Path) -> tuple[dict[str, Any], list[str]]:
     said: list[str] = []
     outputs = dict(deploy.up(stack, said.append, state=state))
     return outputs, said
@@ -90,7 +93,7 @@ def test_the_download_ends_before_the_graph_begins(state: Path) -> None:
 
 
 def test_status_calls_the_finished_download_complete(state: Path) -> None:
-    lines = [line.split() for line in deploy.status(dev(), state=state)]
+    lines = [line.split() for line in status(dev(), state=state)]
     assert ["Job", "model-download", "Complete"] in lines
 
 
@@ -111,7 +114,7 @@ def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path)
 
 
 def test_a_rotated_token_reaches_its_secret_and_nothing_else(state: Path) -> None:
-    def with_token(token: str) -> deploy.Stack:
+    def with_token(token: str) -> Stack:
         plain = dev()
         config = dict(plain.file.config) | {f"{PREFIX}:huggingFace": json.dumps({"token": token})}
         file = replace(plain.file, config=config, secret_keys=frozenset({f"{PREFIX}:huggingFace"}))
@@ -195,7 +198,7 @@ def test_gpu_nodes_of_another_stack_appear_once_its_weights_are_there(state: Pat
 
 
 def test_graphs_that_fill_a_node_each_find_one(state: Path) -> None:
-    b200 = deploy.find("disagg-b200", embedded=True)
+    b200 = find("disagg-b200", embedded=True)
     config = {
         f"{PREFIX}:pool": '{"nodes": 2}',
         f"{PREFIX}:graph": '{"transport": "node"}',
@@ -227,9 +230,7 @@ def test_what_leaves_the_config_leaves_the_cluster(state: Path) -> None:
 def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> None:
     file = dev(graph={"name": "other"}).file
     file = replace(file, config={**file.config, f"{PREFIX}:target": "trtllm-disagg-8k"})
-    same_shape = deploy.Stack(
-        file=file, full_name=file.stack, plan=plan_of(file), embedded=True, own_nodes=False
-    )
+    same_shape = of_file(file, embedded=True)
     before = objects(state, "dynamographdeployments")[0]["metadata"]["uid"]
     up(same_shape, state)
     assert objects(state, "dynamographdeployments")[0]["metadata"]["uid"] == before
@@ -243,7 +244,7 @@ def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> N
 
 def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> None:
     crowded = dev(graph={"name": "other", "transport": "tcp", "decode": {"replicas": 2}}, pool={"nodes": 2})
-    with pytest.raises(OpsError) as error:
+    with pytest.raises(UserError) as error:
         up(crowded, state)
     message = str(error.value)
     assert message.startswith(("TrtllmDecodeWorker (pod other-", "TrtllmPrefillWorker (pod other-"))
@@ -253,7 +254,7 @@ def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> No
 
 
 def test_a_pool_whose_nodes_lack_its_label_ends_the_wait_with_that_label(state: Path) -> None:
-    with pytest.raises(OpsError) as error:
+    with pytest.raises(UserError) as error:
         up(dev(pools=[{"name": "copy"}], graphs=[{"name": "copy", "pool": "copy"}]), state)
     assert "(pod copy-" in str(error.value)
     assert (
@@ -263,7 +264,7 @@ def test_a_pool_whose_nodes_lack_its_label_ends_the_wait_with_that_label(state: 
 
 def test_a_missing_token_secret_is_refused_before_anything_changes(state: Path) -> None:
     before = {obj["metadata"]["resourceVersion"] for obj in objects(state, "dynamographdeployments")}
-    with pytest.raises(OpsError) as error:
+    with pytest.raises(UserError) as error:
         up(dev(huggingFace={"existingSecret": "absent"}), state)
     assert str(error.value).startswith(
         "dynamo-gpt-oss:huggingFace.existingSecret: 'absent' is no Secret in namespace dynamo (there: "
@@ -276,7 +277,7 @@ def test_a_stuck_finalizer_is_named_and_not_cleared(state: Path) -> None:
     hold = json.dumps({"metadata": {"finalizers": ["example.com/hold"]}})
     target = ("configmap", "gpt-oss-disagg-llm-config", "--namespace=dynamo", "--type=merge")
     cluster.kubectl("patch", *target, f"--patch={hold}", state=state)
-    with pytest.raises(OpsError) as error:
+    with pytest.raises(UserError) as error:
         deploy.down(dev(), lambda _: None, timeout=10, state=state)
     assert str(error.value) == (
         "configmap/gpt-oss-disagg-llm-config is not gone after 10 s: configmap/gpt-oss-disagg-llm-config "

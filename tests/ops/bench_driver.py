@@ -16,10 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from graphs.benchmark import Point
-from ops import lease, measure
-from ops.errors import OpsError
-from ops.guard import Ended
-from tests.bench.measured import POINTS, described
+from measure import driver as measure
+from measure import lease
+from measure.guard import Ended
+from targets.errors import UserError
+from tests.measure.measured import POINTS, described
 
 SECONDS = {"timeout": 1.0}
 
@@ -47,12 +48,12 @@ class Pretended:
     def measure(self, points: Sequence[Point], folder: Path) -> None:
         (self._folder / "measuring").touch()
         if self._way == "failure":
-            raise OpsError("AIPerf ended with code 1")
+            raise UserError("AIPerf ended with code 1")
         if self._way == "engine":
             while not (self._folder / "interrupted").exists():
                 time.sleep(0.01)
             (self._folder / "finished").touch()
-            raise OpsError("update canceled")
+            raise UserError("update canceled")
         while self._way != "success":
             time.sleep(60)
 
@@ -90,7 +91,7 @@ def main() -> None:
             seconds=SECONDS.get(way, 600.0),
             report=lambda text: print(text, flush=True),
         )
-    except OpsError as error:
+    except UserError as error:
         sys.exit(f"error: {error}")
     except Ended as ended:
         print(f"error: {ended}", file=sys.stderr)

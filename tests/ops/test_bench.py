@@ -18,8 +18,11 @@ import pytest
 from typer.testing import CliRunner
 
 from embedded.paths import PROJECT
-from ops import bench, benchmarking, lease, reap
-from ops.errors import OpsError
+from measure import lease
+from measure.description import commands
+from ops import bench, reap, sites
+from ops.stack.stack import find
+from targets.errors import UserError
 from tests.ops.bench_driver import Pretended
 
 
@@ -232,7 +235,7 @@ def test_a_stack_that_is_stuck_keeps_its_lease_and_the_others_go(
 
     def take_down(stack: str, *_: object) -> None:
         if stack == "one":
-            raise OpsError("a finalizer is stuck")
+            raise UserError("a finalizer is stuck")
 
     with pytest.raises(reap.ReapError, match="one: a finalizer is stuck"):
         list(reap.reap(None, print, take_down=take_down))
@@ -265,8 +268,8 @@ def test_options_that_make_no_sense_are_refused(options: list[str], says: str) -
     ],
 )
 def test_loads_that_make_no_sense_are_refused(chosen: dict[str, object], says: str, tmp_path: Path) -> None:
-    with pytest.raises(benchmarking.RunsError) as refused:
-        benchmarking.run(
+    with pytest.raises(UserError) as refused:
+        sites.measure(
             "dev", chosen, embedded=False, teardown=True, seconds=1, out=tmp_path / "run", report=print
         )
     assert says in str(refused.value)
@@ -274,9 +277,9 @@ def test_loads_that_make_no_sense_are_refused(chosen: dict[str, object], says: s
 
 
 def test_commands_are_printed_for_both_tools() -> None:
-    (aiperf,) = benchmarking.commands("disagg-b200", "aiperf")
+    (aiperf,) = commands(find("disagg-b200").plan, "aiperf")
     assert aiperf.startswith("aiperf profile --model openai/gpt-oss-120b --tokenizer /opt/models/hub/")
     assert "--artifact-dir /tmp/benchmark-results/" in aiperf
-    note, genai = benchmarking.commands("disagg-b200", "genai-perf")
+    note, genai = commands(find("disagg-b200").plan, "genai-perf")
     assert note.startswith("# For the container of Dynamo 0.4; from PyPI it does not run")
     assert genai.startswith("genai-perf profile ")

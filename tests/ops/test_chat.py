@@ -7,9 +7,9 @@ import typer
 from typer.testing import CliRunner
 
 from embedded import dataplane
-from ops import endpoint
 from ops.chat import Effort, chat, stream
-from ops.endpoint import EndpointError
+from ops.stack import cluster
+from ops.stack.cluster import EndpointError
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, DataPlane
 
 pytestmark = pytest.mark.xdist_group("live-verify")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.xdist_group("live-verify")
 @pytest.fixture
 def run(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Runs the verb on the disaggregated graph, as the embedded cluster's; takes arguments and what is typed."""
-    monkeypatch.setattr(endpoint, "STATE", plane.state)
+    monkeypatch.setattr(cluster, "STATE", plane.state)
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")  # nothing here may go through a proxy
     app = typer.Typer()
     app.command()(chat)

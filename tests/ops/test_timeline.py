@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ops.errors import OpsError
 from ops.timeline import draw, simulate
+from targets.errors import UserError
 from targets.timeline import Assumptions, Rollout, our_order, published_order
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -121,7 +121,7 @@ def test_overrides_reach_the_clock(project: Path) -> None:
     ],
 )
 def test_bad_overrides_are_refused(project: Path, override: str, message: str) -> None:
-    with pytest.raises(OpsError) as refusal:
+    with pytest.raises(UserError) as refusal:
         simulate(project, "on-demand", [override])
     assert str(refusal.value) == message
 

@@ -22,10 +22,12 @@ from graphs.scripts.verification.advice import ADVICE
 from graphs.scripts.verification.conversation import release_of
 from graphs.scripts.verification.expectation import Expectation
 from graphs.scripts.verification.results import FAILED, OK, SKIPPED, Result
-from ops import endpoint
-from ops.endpoint import Deployment, EndpointError
+from graphs.verification import expectation
+from ops.kubectl import NoKubectlError
+from ops.stack import cluster
+from ops.stack.cluster import Endpoint, EndpointError, reach
+from ops.stack.stack import find
 from ops.verify import verify
-from stacks.load import parse
 from tests.live import (
     AGGREGATED,
     DISAGGREGATED,
@@ -38,6 +40,7 @@ from tests.live import (
     started,
     worker,
 )
+from tests.ops.stacks import stack
 from tests.waiting import eventually
 
 BOTH = Expectation(
@@ -220,7 +223,7 @@ def run_verb(*arguments: str) -> Any:
 
 
 def test_verb_finds_the_stack(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "STATE", plane.state)
+    monkeypatch.setattr(cluster, "STATE", plane.state)
     good = run_verb("--stack", "dev")
     assert good.exit_code == 0, good.output
     assert f"verifying {MODEL} at {plane.url(DISAGGREGATED)} (simulated: engines" in good.output
@@ -247,12 +250,10 @@ def test_verb_wants_to_know_where() -> None:
 
 CONFIG = {
     "target": "vllm-disagg-h100",
-    "cluster": {"kind": "existing", "kubeconfig": "/k", "context": "c"},
+    "cluster": {"kind": "existing", "kubeconfig": "/k", "context": "c", "namespace": "ns"},
     "platform": {"install": False},
 }
-ELSEWHERE = Deployment(
-    stack="s", plan=parse(CONFIG, set()), namespace="ns", graph="g", expected=BOTH, embedded=False
-)
+ELSEWHERE = stack(CONFIG)
 
 
 def kubectl(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
@@ -265,39 +266,44 @@ def kubectl(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 def test_port_forward_ends_with_its_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f'echo "$$ $@" > {tmp_path}/called; echo "Forwarding from 127.0.0.1:4321 -> 8000"; exec sleep 60'
     kubectl(tmp_path, monkeypatch, script)
-    with endpoint.reached(ELSEWHERE, timeout=5) as found:
-        assert found == endpoint.Endpoint("http://127.0.0.1:4321")
+    with reach(ELSEWHERE) as reached, reached.endpoint(timeout=5) as found:
+        assert found == Endpoint("http://127.0.0.1:4321")
         pid, *arguments = (tmp_path / "called").read_text().split()
         assert psutil.pid_exists(int(pid))
     assert not psutil.pid_exists(int(pid))
     assert arguments == [
         *("--kubeconfig=/k", "--context=c", "port-forward", "--namespace=ns", "--address=127.0.0.1"),
-        *("service/g-frontend", ":8000", "--pod-running-timeout=5s"),
+        *("service/gpt-oss-disagg-frontend", ":8000", "--pod-running-timeout=5s"),
     ]
 
 
 def test_port_forward_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kubectl(tmp_path, monkeypatch, 'echo "services g-frontend not found" >&2; exit 1')
+    kubectl(tmp_path, monkeypatch, 'echo "services gpt-oss-disagg-frontend not found" >&2; exit 1')
     with (
         pytest.raises(
-            EndpointError, match="cannot forward a port to service/g-frontend: services g-frontend not"
+            EndpointError,
+            match="cannot forward a port to service/gpt-oss-disagg-frontend: services gpt-oss-disagg-frontend not",
         ),
-        endpoint.reached(ELSEWHERE, timeout=5),
+        reach(ELSEWHERE) as reached,
+        reached.endpoint(timeout=5),
     ):
         pass
 
 
 def test_without_kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EndpointError, match="kubectl is not on PATH"), endpoint.reached(ELSEWHERE, timeout=5):
+    with pytest.raises(NoKubectlError, match="kubectl is not on PATH"), reach(ELSEWHERE):
         pass
 
 
 def test_graph_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(endpoint, "STATE", tmp_path)
+    monkeypatch.setattr(cluster, "STATE", tmp_path)
     with (
-        pytest.raises(EndpointError, match="graph ns/g does not answer after 0 s: no running frontend"),
-        endpoint.reached(replace(ELSEWHERE, embedded=True), timeout=0),
+        pytest.raises(
+            EndpointError, match="graph ns/gpt-oss-disagg does not answer after 0 s: no running frontend"
+        ),
+        reach(replace(ELSEWHERE, embedded=True)) as reached,
+        reached.endpoint(timeout=0),
     ):
         pass
 
@@ -310,12 +316,23 @@ def test_a_release_that_cannot_run_here_is_no_question_of_its_being_deployed(
 
     monkeypatch.setattr(dataplane, "endpoint", cannot)
     deployed = replace(ELSEWHERE, embedded=True)
-    with pytest.raises(EndpointError, match=r"cannot be run here$"), endpoint.reached(deployed, timeout=0):
+    with (
+        pytest.raises(EndpointError, match=r"cannot be run here$"),
+        reach(deployed) as reached,
+        reached.endpoint(timeout=0),
+    ):
         pass
 
 
-def test_deployment_of_a_stack() -> None:
-    found = endpoint.deployment("dev")
-    assert (found.stack, found.namespace, found.graph) == ("dev", "dynamo", "gpt-oss-disagg")
-    assert found.expected == replace(BOTH, version=str(found.plan.main.version), engine="trtllm")
+def test_what_is_expected_of_a_stack() -> None:
+    found = find("dev")
+    plan = found.plan.main
+    assert (found.name, found.namespace, plan.name) == ("dev", "dynamo", "gpt-oss-disagg")
+    assert expectation(plan, simulated=found.embedded) == replace(
+        BOTH, version=str(plan.version), engine="trtllm"
+    )
     assert found.embedded
+
+
+def test_a_stack_of_the_embedded_cluster_is_looked_for_where_up_puts_it() -> None:
+    assert find("dev", embedded=True).namespace == find("dev").namespace

@@ -5,12 +5,14 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from ops.doctor import DoctorError, check, examine
-from ops.pulumi.stack_file import StackFile
+from ops.pulumi.automation import NoStackError, State
+from ops.stack.stack import Stack
+from tests.ops.stacks import stack
 
 PRODUCT = "nvidia.com/gpu.product"
 GRAPHS = {"spec": {"versions": [{"name": "v1alpha1", "served": True}, {"name": "v1beta1", "served": True}]}}
@@ -64,23 +66,24 @@ def examined(
     )
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-    return [str(finding) for finding in examine(stack_file(**config), "mine") if finding.about != "Pulumi"]
+    return [
+        str(finding) for finding in examine(stack_of(**config), State(nowhere)) if finding.about != "Pulumi"
+    ]
 
 
-def stack_file(**config: Any) -> StackFile:
-    said = {
-        "target": "trtllm-disagg-b200",
-        "cluster": {"kind": "existing", "context": "ours"},
-        "platform": {"install": False},
-        **config,
-    }
-    text = {key: value if isinstance(value, str) else json.dumps(value) for key, value in said.items()}
-    return StackFile(
-        project="dynamo-gpt-oss",
-        stack="mine",
-        config={f"dynamo-gpt-oss:{key}": value for key, value in text.items()},
-        secret_keys=frozenset(),
+def stack_of(**config: Any) -> Stack:
+    return stack(
+        {
+            "target": "trtllm-disagg-b200",
+            "cluster": {"kind": "existing", "context": "ours"},
+            "platform": {"install": False},
+            **config,
+        }
     )
+
+
+def nowhere() -> NoReturn:
+    raise NoStackError("there is none")
 
 
 def test_a_cluster_that_has_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,5 +170,5 @@ def test_up_is_refused_for_what_is_wrong(tmp_path: Path, monkeypatch: pytest.Mon
     examined(tmp_path, monkeypatch, answers)  # puts its kubectl on PATH
     said: list[str] = []
     with pytest.raises(DoctorError, match="GPUs of pool: the stack wants 8, 0 of 8 on 1 nodes are free"):
-        check(stack_file(), "mine", said.append)
+        check(stack_of(), State(nowhere), said.append)
     assert any(line.startswith("ok           storage class") for line in said)

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from embedded.paths import PROJECT
-from ops import kubeconfig
 from ops.pulumi import automation, stack_config
 from ops.pulumi.stack_file import StackFile, StackFileError
+from ops.stack import kubeconfig
 from stacks.load import parse
 
 Answers = Mapping[str, str | tuple[int, str]]

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from bench.results import METRIC, Band, Metric, Results
+from measure.results import METRIC, Band, Metric, Results
 
 FORMATS = ("png", "svg")
 WATERMARK = "SIMULATED ENGINES"

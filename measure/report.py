@@ -7,8 +7,8 @@ from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-from bench import plots
-from bench.results import METRICS, PERCENTILES, Band, Results
+from measure import plots
+from measure.results import METRICS, PERCENTILES, Band, Results
 
 HTML, MARKDOWN, PLOTS = "report.html", "report.md", "plots"
 UNKNOWN = "unknown"
@@ -93,7 +93,7 @@ def _quoted(word: str) -> str:
 
 
 def _environment() -> Environment:
-    templates = files("bench.templates")
+    templates = files("measure.templates")
     return Environment(
         loader=FunctionLoader(lambda name: templates.joinpath(name).read_text()),
         autoescape=lambda name: name is not None and ".html" in name,

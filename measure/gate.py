@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from bench.compare import apart, check, common
-from bench.report import band
-from bench.results import METRIC, Band, Metric, Results
+from measure.compare import apart, check, common
+from measure.report import band
+from measure.results import METRIC, Band, Metric, Results
 
 TOLERANCES: Mapping[str, float] = {
     "throughput": 5.0,

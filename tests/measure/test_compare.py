@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from bench import compare
-from bench.results import METRIC, Results
-from bench.run import Load
-from ops import benchmarking
-from tests.bench import measured as runs
+from measure import compare
+from measure import runs as beside
+from measure.results import METRIC, Results
+from measure.run import Load, Regression, RunsError
+from tests.measure import measured as runs
 
 SLOWER = {"output_token_throughput": 0.9}
 
@@ -23,8 +23,8 @@ def base(measured: Results, tmp_path: Path) -> Results:
 def test_unlike_shapes_are_refused(measured: Results, tmp_path: Path) -> None:
     load = replace(measured.run.load, isl=8192, osl=1024)
     other = runs.copied(measured, tmp_path / "other", {}, load=load)
-    with pytest.raises(benchmarking.RunsError) as refused:
-        benchmarking.compared([measured.folder, other.folder], None)
+    with pytest.raises(RunsError) as refused:
+        beside.compared([measured.folder, other.folder], None)
     assert str(refused.value) == (
         f"{measured.folder} and {other.folder} differ in tokens in and out: 64/16 and 8192/1024; "
         "their figures say nothing about each other"
@@ -79,7 +79,7 @@ def test_bands_show_lowest_and_highest(base: Results) -> None:
 
 def test_compare_draws_all_runs_together(base: Results, measured: Results, tmp_path: Path) -> None:
     slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
-    table = benchmarking.compared([base.folder, slower.folder], tmp_path / "out")
+    table = beside.compared([base.folder, slower.folder], tmp_path / "out")
     assert table in (tmp_path / "out" / "compare.md").read_text()
     svg = (tmp_path / "out" / "plots" / "pareto.svg").read_text()
     assert "A dev" in svg and "B dev" in svg
@@ -89,8 +89,8 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
     base: Results, measured: Results, tmp_path: Path
 ) -> None:
     slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
-    with pytest.raises(benchmarking.Regression) as failed:
-        benchmarking.gated(slower.folder, base.folder, [])
+    with pytest.raises(Regression) as failed:
+        beside.gated(slower.folder, base.folder, [])
     lines = str(failed.value).splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "REGRESSED c1 Output throughput",
@@ -101,7 +101,7 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
 
 def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Path) -> None:
     like = runs.copied(measured, tmp_path / "like", {"output_token_throughput": 0.99}, repetitions=3)
-    lines = benchmarking.gated(like.folder, base.folder, ["throughput=0.1"])
+    lines = beside.gated(like.folder, base.folder, ["throughput=0.1"])
     assert lines[-1] == f"{like.folder} is not behind {base.folder}"
     assert any(line.startswith("ok        c4 Output throughput") for line in lines)
 
@@ -109,35 +109,33 @@ def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Pa
 def test_the_gate_passes_on_what_is_better(base: Results, measured: Results, tmp_path: Path) -> None:
     faster = {"output_token_throughput": 1.5, "time_to_first_token": 0.5}
     better = runs.copied(measured, tmp_path / "better", faster, repetitions=3)
-    assert benchmarking.gated(better.folder, base.folder, [])
+    assert beside.gated(better.folder, base.folder, [])
 
 
 def test_the_gate_sees_latency_in_its_own_direction(base: Results, measured: Results, tmp_path: Path) -> None:
     later = runs.copied(measured, tmp_path / "later", {"time_to_first_token": 1.5}, repetitions=3)
-    with pytest.raises(benchmarking.Regression) as failed:
-        benchmarking.gated(later.folder, base.folder, [])
+    with pytest.raises(Regression) as failed:
+        beside.gated(later.folder, base.folder, [])
     assert "Time to first token, p50" in str(failed.value)
     assert "throughput" not in str(failed.value)
 
 
 def test_the_gate_fails_on_points_that_are_gone(base: Results, measured: Results, tmp_path: Path) -> None:
     partial = runs.without(base, tmp_path / "partial", "c00004-r3")
-    with pytest.raises(benchmarking.Regression, match="c00004-r3 was not measured"):
-        benchmarking.gated(partial.folder, base.folder, [])
+    with pytest.raises(Regression, match="c00004-r3 was not measured"):
+        beside.gated(partial.folder, base.folder, [])
 
 
 def test_the_gate_takes_the_newest_other_run(measured: Results, tmp_path: Path) -> None:
     base = runs.copied(measured, tmp_path / "base", {}, started="2026-01-01T00:00:00+00:00")
     runs.copied(measured, tmp_path / "old", SLOWER, started="2026-01-02T00:00:00+00:00")
     newest = runs.copied(measured, tmp_path / "new", {}, started="2026-01-03T00:00:00+00:00")
-    assert benchmarking.gated(None, base.folder, [])[-1] == f"{newest.folder} is not behind {base.folder}"
+    assert beside.gated(None, base.folder, [])[-1] == f"{newest.folder} is not behind {base.folder}"
 
 
 def test_a_tolerance_that_makes_no_sense_is_refused(base: Results) -> None:
-    with pytest.raises(
-        benchmarking.RunsError, match=r"--tolerance: 'speed=5': METRIC=PERCENT with one of throughput"
-    ):
-        benchmarking.gated(base.folder, base.folder, ["speed=5"])
+    with pytest.raises(RunsError, match=r"--tolerance: 'speed=5': METRIC=PERCENT with one of throughput"):
+        beside.gated(base.folder, base.folder, ["speed=5"])
 
 
 def test_a_load_is_its_tokens_and_requests(measured: Results) -> None:

@@ -1,6 +1,6 @@
 """Work that is always followed by its teardown: after success, failure, timeout, Ctrl-C, SIGTERM and SIGHUP.
 
-What no process survives, kill -9, is the lease's and the time to live's to repair: see ops/lease.py.
+What no process survives, kill -9, is the lease's and the time to live's to repair: see measure/lease.py.
 """
 
 import signal

@@ -14,12 +14,12 @@ from pathlib import Path
 import psutil
 
 from embedded.paths import PROJECT
-from ops.errors import OpsError
+from targets.errors import UserError
 
 LEASES = PROJECT / ".leases"
 
 
-class LeaseError(OpsError):
+class LeaseError(UserError):
     """The stack has a lease already."""
 
 

@@ -6,20 +6,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from bench import report as reports
-from bench import results
-from bench.run import RAW, Run
 from embedded.processes import Report
 from graphs.benchmark import Point
-from ops import lease
-from ops.guard import Guard
+from measure import lease, results
+from measure import report as reports
+from measure.guard import Guard
+from measure.run import RAW, Run
 
 TEARDOWN_SECONDS = 1800
 """What a teardown may take until the lease counts as broken."""
 
 
 class Site(Protocol):
-    """A stack where it is deployed; every step raises an OpsError that says what to do."""
+    """A stack where it is deployed; every step raises a UserError that says what to do."""
 
     stack: str
     embedded: bool

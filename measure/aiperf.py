@@ -13,12 +13,13 @@ from pathlib import Path
 
 from embedded.paths import CACHE
 from embedded.processes import Report, locked
+from targets.errors import UserError
 from targets.versions import AIPERF_VERSION
 
 SECONDS_BETWEEN_LINES = 15.0
 
 
-class AIPerfError(Exception):
+class AIPerfError(UserError):
     """AIPerf could not be installed here; the message has the last words of what failed."""
 
 

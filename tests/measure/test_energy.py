@@ -8,13 +8,13 @@ from threading import Thread
 
 import pytest
 
-from bench.results import METRIC
-from bench.results import load as load_results
-from bench.run import RAW
 from graphs import benchmark
-from ops import benchmark_sites
-from tests.bench import measured as runs
+from measure.local import run_script
+from measure.results import METRIC
+from measure.results import load as load_results
+from measure.run import RAW
 from tests.live import NEWEST, installed
+from tests.measure import measured as runs
 
 WATTS, GPUS = 700.0, 2
 
@@ -76,7 +76,7 @@ def test_energy_of_all_gpus_is_in_the_results(
         limit_seconds=120,
         telemetry=(exporter,),
     )
-    benchmark_sites.run_script(aiperf_python, plan, print)
+    run_script(aiperf_python, plan, print)
     assert not list(short_path.iterdir()), "AIPerf left something"
     runs.described(points).write(folder)
     results = load_results(folder)

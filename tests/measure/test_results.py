@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.results import EXPORT, METRIC, Results
-from bench.results import load as load_results
-from bench.run import RAW, RunError
-from tests.bench import measured as runs
+from measure.results import EXPORT, METRIC, Results
+from measure.results import load as load_results
+from measure.run import RAW, RunsError
+from tests.measure import measured as runs
 
 
 def test_every_figure_equals_the_one_in_aiperfs_json(measured: Results) -> None:
@@ -88,7 +88,7 @@ def test_what_is_not_a_measurement_is_refused(
     copy = runs.copied(measured, tmp_path / "run", {})
     path = copy.folder / RAW / "c00001-r1" / EXPORT
     path.write_text(json.dumps(json.loads(path.read_text()) | {key: value}))
-    with pytest.raises(RunError) as refused:
+    with pytest.raises(RunsError) as refused:
         load_results(copy.folder)
     assert str(refused.value) == f"{path}: {says}"
 
@@ -100,6 +100,6 @@ def test_a_point_that_was_not_measured_is_missing(measured: Results, tmp_path: P
 
 
 def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunError) as refused:
+    with pytest.raises(RunsError) as refused:
         load_results(tmp_path)
     assert str(refused.value) == f"{tmp_path} is no benchmark run: it has no run.json"

@@ -6,13 +6,23 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from targets.errors import UserError
+
 RUN_FILE = "run.json"
 RAW = "raw"
 """Folder of AIPerf's own files, a folder for each point."""
 
 
-class RunError(Exception):
-    """A folder is no benchmark run, or not a usable one; the message says which and why."""
+class RunsError(UserError):
+    """Runs cannot be used as asked; the message says which and why."""
+
+
+class Regression(UserError):
+    """A run is worse than its baseline; a line each."""
+
+
+class BenchmarkError(UserError):
+    """A stack could not be measured; the message says why."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,7 +76,7 @@ class Run:
 
 
 def read(folder: Path) -> Run:
-    """The run of a folder. Raises RunError."""
+    """The run of a folder. Raises RunsError."""
     path = folder / RUN_FILE
     try:
         data: dict[str, Any] = json.loads(path.read_text())
@@ -74,6 +84,6 @@ def read(folder: Path) -> Run:
         commands = {name: tuple(words) for name, words in data.pop("commands").items()}
         return Run(**data | {"load": Load(**data["load"])}, points=loads, commands=commands)
     except FileNotFoundError:
-        raise RunError(f"{folder} is no benchmark run: it has no {RUN_FILE}") from None
+        raise RunsError(f"{folder} is no benchmark run: it has no {RUN_FILE}") from None
     except (ValueError, TypeError, LookupError) as error:
-        raise RunError(f"{path} is not what this version writes: {error}") from None
+        raise RunsError(f"{path} is not what this version writes: {error}") from None

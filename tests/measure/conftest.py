@@ -6,16 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from bench import aiperf
-from bench.results import Results
-from bench.results import load as load_results
-from bench.run import RAW
 from embedded import dataplane, processes
 from embedded.dynamo_graph import ENGINE
 from graphs import benchmark
-from ops import benchmark_sites, measure
-from tests.bench import measured as runs
+from measure import aiperf
+from measure import driver as measure
+from measure.local import run_script
+from measure.results import Results
+from measure.results import load as load_results
+from measure.run import RAW
 from tests.live import DISAGGREGATED, NEWEST, installed, started
+from tests.measure import measured as runs
 
 
 @pytest.fixture(scope="session")
@@ -47,6 +48,6 @@ def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPa
         ready_seconds=60,
         limit_seconds=300,
     )
-    benchmark_sites.run_script(aiperf_python, plan, print)
+    run_script(aiperf_python, plan, print)
     replace(runs.described(), ended=measure.now()).write(folder)
     return load_results(folder)

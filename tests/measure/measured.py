@@ -7,13 +7,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from bench import run as runs
-from bench.results import EXPORT, Results
-from bench.results import load as load_results
-from bench.run import RAW, Load, Run
 from graphs import benchmark
 from graphs.benchmark import Point
-from ops import measure
+from measure import driver as measure
+from measure import run as runs
+from measure.results import EXPORT, Results
+from measure.results import load as load_results
+from measure.run import RAW, Load, Run
 from targets.catalogue import Benchmark
 from targets.versions import AIPERF_VERSION
 

@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from embedded.paths import PROJECT
-from ops.errors import OpsError
 from ops.pulumi import automation
 from stacks.plan import StackPlan
 from stacks.sections.cluster import ExistingCluster, StackCluster
+from targets.errors import UserError
 
 
-class KubeconfigError(OpsError):
+class KubeconfigError(UserError):
     """The way to the stack's cluster is not known here; the message says what to do."""
 
 

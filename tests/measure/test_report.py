@@ -10,10 +10,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bench import plots, report
-from bench.results import Results
-from bench.results import load as load_results
-from tests.bench import measured as runs
+from measure import plots, report
+from measure.results import Results
+from measure.results import load as load_results
+from tests.measure import measured as runs
 
 LABELS = {
     "pareto": ("Output speed per user, mean [tokens/s/user]", "Output throughput per GPU [tokens/s/GPU]"),

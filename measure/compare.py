@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 
-from bench.report import band
-from bench.results import METRICS, Band, Metric, Results
+from measure.report import band
+from measure.results import METRICS, Band, Metric, Results
+from measure.run import RunsError
 
 
-class NotComparable(Exception):
+class NotComparable(RunsError):
     """The runs measured different things; the message says which."""
 
 

@@ -6,12 +6,12 @@ Source: `profile_export_aiperf.json` of AIPerf 0.13.0 (schema 1.4).
 import json
 import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bench.run import RAW, Load, Run, RunError, read
+from measure.run import RAW, RUN_FILE, Load, Run, RunsError, read
 from targets.prices import usd_per_million_tokens
 
 EXPORT = "profile_export_aiperf.json"
@@ -147,7 +147,7 @@ METRIC = {metric.name: metric for metric in METRICS}
 
 
 def load(folder: Path) -> Results:
-    """The run of a folder with what was measured. Raises RunError."""
+    """The run of a folder with what was measured. Raises RunsError."""
     run = read(folder)
     found = [
         _point(folder / RAW / name, name, wanted)
@@ -157,12 +157,26 @@ def load(folder: Path) -> Results:
     return Results(folder, run, tuple(sorted(found, key=lambda point: point.name)))
 
 
+def newest(stack: str, folder: Path) -> Results | None:
+    """The stack's last run among those in the folder that has points, None without one."""
+    found = [results for results in _readable(folder) if results.run.stack == stack and results.points]
+    return max(found, key=lambda results: results.run.started, default=None)
+
+
+def _readable(folder: Path) -> Iterator[Results]:
+    for path in folder.glob(f"*/{RUN_FILE}"):
+        try:
+            yield load(path.parent)
+        except RunsError:
+            continue  # written by another version, or cut short
+
+
 def _point(folder: Path, name: str, wanted: Load) -> Point:
     path = folder / EXPORT
     try:
         return _parsed(json.loads(path.read_text()), name, wanted)
     except (ValueError, LookupError, TypeError) as error:
-        raise RunError(f"{path}: {error}") from None
+        raise RunsError(f"{path}: {error}") from None
 
 
 def _parsed(export: Mapping[str, Any], name: str, wanted: Load) -> Point:
