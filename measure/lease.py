@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 
+from embedded.files import write_whole
 from embedded.paths import PROJECT
 from targets.errors import UserError
 
@@ -61,9 +62,7 @@ def take(stack: str, *, embedded: bool, seconds: float) -> Lease:
         stack=stack, embedded=embedded, pid=os.getpid(), began=began, deadline=time.time() + seconds
     )
     LEASES.mkdir(exist_ok=True)
-    partial = _path(stack).with_suffix(".partial")
-    partial.write_text(json.dumps(asdict(lease)))
-    partial.replace(_path(stack))
+    write_whole(_path(stack), json.dumps(asdict(lease)))
     return lease
 
 

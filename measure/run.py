@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from embedded.files import write_whole
 from targets.errors import UserError
 
 RUN_FILE = "run.json"
@@ -70,9 +71,7 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write the run's file; readers never see half of it."""
-        partial = folder / f"{RUN_FILE}.partial"
-        partial.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        partial.replace(folder / RUN_FILE)
+        write_whole(folder / RUN_FILE, json.dumps(asdict(self), indent=1) + "\n")
 
 
 def read(folder: Path) -> Run:

@@ -54,7 +54,7 @@ def test_a_program_is_built_once(cache: Path, modules: Path) -> None:
     said.clear()
     assert build.binary(said.append) == program
     assert said == []
-    assert sorted(path.name for path in cache.iterdir()) == [program.name, "controlplane.lock"]
+    assert sorted(path.name for path in cache.iterdir()) == [program.name, f"{program.name}.lock"]
 
 
 def test_other_content_is_another_program(cache: Path, modules: Path) -> None:
