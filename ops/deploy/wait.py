@@ -42,7 +42,8 @@ class Waiter:
         condition = _awaited(obj)
         if condition is None:
             return
-        began, refused_since, said = self._clock(), None, ""
+        began, last_message = self._clock(), ""
+        refused_since: float | None = None
         while True:
             live = json.loads(self._kubectl("get", *address(obj), "--output=json"))
             conditions = {c["type"]: c for c in live.get("status", {}).get("conditions", [])}
@@ -53,16 +54,19 @@ class Waiter:
                     f"{label(obj)} failed: {conditions['Failed'].get('message', 'no reason given')}"
                 )
             refused = self._unschedulable(obj)
-            refused_since = (refused_since or self._clock()) if refused else None
-            if refused and refused_since and self._clock() - refused_since >= UNSCHEDULABLE_SECONDS:
+            if not refused:
+                refused_since = None
+            elif refused_since is None:
+                refused_since = self._clock()
+            elif self._clock() - refused_since >= UNSCHEDULABLE_SECONDS:
                 raise NotReadyError(refused)
             message = str(conditions.get(condition, {}).get("message", ""))
-            if message and message != said:
-                said = message
+            if message and message != last_message:
+                last_message = message
                 self._report(f"wait for {label(obj)}: {message}")
             if self._clock() - began > self._timeout:
                 raise NotReadyError(
-                    f"{label(obj)} is not {condition} after {self._timeout:.0f} s: {said or 'no reason given'}"
+                    f"{label(obj)} is not {condition} after {self._timeout:.0f} s: {last_message or 'no reason given'}"
                 )
             self._sleep(POLL_SECONDS)
 

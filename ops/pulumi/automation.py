@@ -1,17 +1,12 @@
 """Stacks through Pulumi's Automation API, in the state backend that its CLI is logged in to."""
 
 import json
-import re
 import shutil
-import socket
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import psutil
 from pulumi import automation
 
 from embedded.paths import STATE
@@ -19,6 +14,8 @@ from embedded.processes import Report
 from ops.fingerprint import PLAIN
 from ops.progress import tell
 from ops.pulumi.cli import Cli
+from ops.pulumi.command import explained, runner
+from ops.pulumi.locks import unlocked
 from ops.pulumi.stack_file import short_name
 from targets.errors import UserError
 
@@ -29,12 +26,7 @@ HOW_TO_GET_PULUMI = (
     "install the Pulumi CLI (https://www.pulumi.com/docs/install/) and run the verb again, "
     "or put this stack's graph on simulated nodes: add --embedded (with make: ARGS=--embedded) to each verb"
 )
-_LOCK = re.compile(r"created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)")
 _ENVIRONMENT = {"PULUMI_SKIP_UPDATE_CHECK": "true"}
-
-
-class PulumiError(UserError):
-    """Pulumi failed; what it said was shown as it said it."""
 
 
 class LoggedOutError(UserError):
@@ -43,27 +35,6 @@ class LoggedOutError(UserError):
 
 class NoStackError(UserError):
     """The backend has no such stack."""
-
-
-class LockedError(UserError):
-    """Somebody else is changing the stack."""
-
-
-@dataclass(frozen=True)
-class Holder:
-    """Who locked a stack of a file or bucket backend, as Pulumi says it."""
-
-    user: str
-    host: str
-    pid: str
-    since: str
-
-    def may_live(self) -> bool:
-        """Whether it may still be at work; of another machine's processes nobody here can know."""
-        return self.host != socket.gethostname() or psutil.pid_exists(int(self.pid))
-
-    def __str__(self) -> str:
-        return f"{self.user}@{self.host} (process {self.pid}, since {self.since})"
 
 
 class State:
@@ -107,7 +78,7 @@ def open_stack(
     where = _backend(project, stack, options)
     report(f"Pulumi: {where}")
     try:
-        with said("open the stack"):
+        with explained("open the stack"):
             return automation.select_stack(stack, work_dir=str(project), opts=options)
     except automation.StackNotFoundError:
         raise NoStackError(
@@ -127,14 +98,14 @@ def make_stack(
     """The stack, made if it is not there yet: for `up` alone. Raises LoggedOutError, PulumiError."""
     options = _options(embedded=embedded)
     report(f"Pulumi: {_backend(project, stack, options)}")
-    with said("open the stack"):
+    with explained("open the stack"):
         return automation.create_or_select_stack(stack, work_dir=str(project), opts=options)
 
 
 def summaries(project: Path, *, embedded: bool = False) -> list[automation.StackSummary]:
     """Every stack of the project in the backend. Raises LoggedOutError, PulumiError."""
     workspace = _workspace(project, _options(embedded=embedded))
-    with said("list the stacks"):
+    with explained("list the stacks"):
         return workspace.list_stacks()
 
 
@@ -146,19 +117,9 @@ def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
 def export(stack: automation.Stack, *, clear: bool = False) -> dict[str, Any]:
     """The stack's state. clear: with its secrets, which must not leave this process. Raises PulumiError."""
     command = ["stack", "export", "--stack", stack.name, *(["--show-secrets"] if clear else [])]
-    with said("read the stack's state"):
+    with explained("read the stack's state"):
         found: dict[str, Any] = json.loads(runner(stack, command)())
     return found
-
-
-def runner(stack: automation.Stack, command: list[str]) -> Callable[[], str]:
-    """Runs a command of Pulumi's CLI that Automation has not, or has otherwise; it returns what it prints."""
-    workspace = stack.workspace
-
-    def run() -> str:
-        return workspace.pulumi_command.run(list(command), workspace.work_dir, workspace.env_vars).stdout
-
-    return run
 
 
 def output(project: Path, stack: str, name: str, *, report: Report = tell) -> str | None:
@@ -167,7 +128,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
     stack: of this project, or another's as `organization/project/name`. Raises as open_stack does.
     """
     opened = open_stack(project, stack, report=report)
-    with said("read the stack's outputs"):
+    with explained("read the stack's outputs"):
         found = opened.outputs().get(name)
     if found is None:
         return None
@@ -176,7 +137,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
 
 def outputs(stack: automation.Stack) -> dict[str, Any]:
     """The deployed stack's outputs, secrets hidden. Raises PulumiError."""
-    with said("read the stack's outputs"):
+    with explained("read the stack's outputs"):
         found = stack.outputs()
     return {name: "[secret]" if found[name].secret else found[name].value for name in sorted(found)}
 
@@ -187,7 +148,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
     Secrets stay hidden. Raises LoggedOutError, PulumiError.
     """
     workspace = _workspace(project, _options(embedded=False))
-    with said(f"read the config of {stack}"):
+    with explained(f"read the config of {stack}"):
         # Automation's own get_all_config would ask for every secret in clear.
         found = workspace.pulumi_command.run(
             ["config", "--json", "--stack", stack], str(project), workspace.env_vars
@@ -208,38 +169,8 @@ def up(stack: automation.Stack, report: Report) -> str:
 def down(stack: automation.Stack, report: Report) -> None:
     """Destroy every resource and forget the stack; its config file stays. Raises PulumiError, LockedError."""
     unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
-    with said("forget the stack"):
+    with explained("forget the stack"):
         stack.workspace.remove_stack(stack.name, preserve_config=True)
-
-
-def unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
-    """The work's result; a lock that a dead process of this machine left is taken away first. Raises LockedError."""
-    try:
-        with said(what):
-            return work()
-    except automation.ConcurrentUpdateError as held:
-        holders = _holders(held)
-        if not holders or any(holder.may_live() for holder in holders):
-            raise _locked(stack, held) from None
-    report(f"taking away the lock of {', '.join(map(str, holders))}: that process is gone")
-    stack.cancel()
-    try:
-        with said(what):
-            return work()
-    except automation.ConcurrentUpdateError as held:
-        raise _locked(stack, held) from None
-
-
-def _holders(held: automation.ConcurrentUpdateError) -> list[Holder]:
-    return [Holder(*found) for found in _LOCK.findall(str(held))]
-
-
-def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
-    who = ", ".join(map(str, _holders(held))) or "another update"
-    return LockedError(
-        f"--stack: {stack.name} is being changed by {who}; wait for it, or end it "
-        f"and run `pulumi cancel {stack.name}`"
-    )
 
 
 def _options(*, embedded: bool) -> automation.LocalWorkspaceOptions:
@@ -291,18 +222,6 @@ def _default_organization(workspace: automation.LocalWorkspace) -> str:
         ).stdout.strip()
     except automation.CommandError:
         return ""
-
-
-@contextmanager
-def said(what: str) -> Iterator[None]:
-    """A failed command as an error of ours: its last words, for the whole was shown while it ran."""
-    try:
-        yield
-    except (automation.StackNotFoundError, automation.ConcurrentUpdateError):
-        raise
-    except automation.CommandError as failed:
-        errors = [line.strip() for line in str(failed).splitlines() if "error:" in line]
-        raise PulumiError(f"Pulumi could not {what}: {errors[-1] if errors else failed}") from None
 
 
 def _config(text: str) -> dict[str, tuple[str, bool]]:

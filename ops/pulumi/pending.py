@@ -18,6 +18,8 @@ from graphs.kubectl import Kubectl, address, label
 from graphs.names import MANAGED_BY
 from ops.kubectl import NoKubectlError, on_path
 from ops.pulumi import automation
+from ops.pulumi.command import runner
+from ops.pulumi.locks import unlocked
 from targets.errors import UserError
 
 _SECRET = "4dabf18193072939515e22adb298388d"
@@ -83,7 +85,7 @@ def mend(
 
     state: as it was read already. kubectl: of the stack's cluster, where it is not reached as its provider says.
     strict: raise PendingError for what nobody here can look at, which is only told otherwise. Raises
-    automation.PulumiError, automation.LockedError.
+    PulumiError, LockedError.
     """
     if not _asked((state or automation.State(lambda: stack)).deployment):
         return
@@ -199,4 +201,4 @@ def _import(stack: pulumi_automation.Stack, state: Mapping[str, Any], report: Re
         json.dump(state, file)
         file.flush()
         command = ["stack", "import", "--stack", stack.name, "--file", file.name]
-        automation.unlocked(stack, "mend the stack's state", report, automation.runner(stack, command))
+        unlocked(stack, "mend the stack's state", report, runner(stack, command))

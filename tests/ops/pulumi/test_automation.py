@@ -15,6 +15,7 @@ import pytest
 
 from embedded.paths import PROJECT
 from ops.pulumi import automation, stack_config
+from ops.pulumi.locks import LockedError
 from ops.pulumi.stack_file import StackFile, StackFileError
 from ops.stack import kubeconfig
 from stacks.load import parse
@@ -109,7 +110,7 @@ def test_the_lock_of_a_dead_process_is_taken_away(tmp_path: Path, monkeypatch: p
     opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
     lines: list[str] = []
     # The script's CLI stays locked, so the second attempt says so; what counts is what was done before it.
-    with pytest.raises(automation.LockedError):
+    with pytest.raises(LockedError):
         automation.down(opened, lines.append)
     assert any(line.startswith("taking away the lock of ada@") for line in lines)
     assert any("cancel" in str(call) for call, _ in called(calls))
@@ -122,9 +123,7 @@ def test_the_lock_of_a_living_process_is_left(tmp_path: Path, monkeypatch: pytes
     }  # fmt: skip
     calls = cli(tmp_path, monkeypatch, answers)
     opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
-    with pytest.raises(
-        automation.LockedError, match=rf"being changed by ada@.* \(process {os.getpid()}, since"
-    ):
+    with pytest.raises(LockedError, match=rf"being changed by ada@.* \(process {os.getpid()}, since"):
         automation.down(opened, print)
     assert not any("cancel" in str(call) for call, _ in called(calls))
 

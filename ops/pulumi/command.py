@@ -1,0 +1,34 @@
+"""Commands of Pulumi's CLI, and their failures in our words."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pulumi import automation
+
+from targets.errors import UserError
+
+
+class PulumiError(UserError):
+    """Pulumi failed; what it said was shown as it said it."""
+
+
+@contextmanager
+def explained(what: str) -> Iterator[None]:
+    """A failed command as an error of ours: its last words, for the whole was shown while it ran."""
+    try:
+        yield
+    except (automation.StackNotFoundError, automation.ConcurrentUpdateError):
+        raise
+    except automation.CommandError as failed:
+        errors = [line.strip() for line in str(failed).splitlines() if "error:" in line]
+        raise PulumiError(f"Pulumi could not {what}: {errors[-1] if errors else failed}") from None
+
+
+def runner(stack: automation.Stack, command: list[str]) -> Callable[[], str]:
+    """Runs a command of Pulumi's CLI that Automation has not, or has otherwise; it returns what it prints."""
+    workspace = stack.workspace
+
+    def run() -> str:
+        return workspace.pulumi_command.run(list(command), workspace.work_dir, workspace.env_vars).stdout
+
+    return run

@@ -1,0 +1,70 @@
+"""Taking a stack off a cluster: the order, the waiting, and what is said about what stays."""
+
+import pytest
+
+from ops.deploy.teardown import applyset_secret, order, tear_down
+from ops.deploy.wait import NotReadyError
+from tests.ops.deploy.clusters import Cluster, Object, obj
+
+CLAIM, GRAPH = obj("PersistentVolumeClaim", "weights"), obj("DynamoGraphDeployment", "g")
+NAMESPACE = obj("Namespace", "ns", None)
+
+
+def test_each_is_gone_before_the_next_is_deleted() -> None:
+    def there(seconds: float) -> list[Object]:
+        deleted = cluster.deleted
+        graph = [] if "dynamographdeployment/g" in deleted and seconds >= 2 else [GRAPH]
+        claim = [] if "persistentvolumeclaim/weights" in deleted else [CLAIM]
+        assert graph == [] or not any(each.startswith("persistentvolumeclaim") for each in deleted)
+        return [*graph, *claim]
+
+    cluster, said = Cluster(there), list[str]()
+    removed = tear_down(
+        [GRAPH, CLAIM], cluster, said.append, timeout=60, clock=cluster.clock, sleep=cluster.sleep
+    )
+    assert (removed, cluster.seconds) == (2, 2)
+    assert said == ["remove dynamographdeployment/g", "remove persistentvolumeclaim/weights"]
+
+
+def test_a_graph_is_gone_with_its_pods() -> None:
+    def there(seconds: float) -> list[Object]:
+        graph = [] if cluster.deleted else [GRAPH]
+        return [*graph, *([obj("Pod", "g-0")] if seconds < 3 else [])]
+
+    cluster = Cluster(there)
+    tear_down([GRAPH], cluster, print, timeout=60, clock=cluster.clock, sleep=cluster.sleep)
+    assert cluster.seconds == 3
+
+
+def test_what_is_not_there_is_neither_deleted_nor_counted() -> None:
+    cluster = Cluster(lambda _: ())
+    assert tear_down([GRAPH, CLAIM], cluster, print, timeout=60) == 0
+    assert cluster.deleted == []
+
+
+def test_what_stays_is_named_with_its_finalizers_and_nothing_is_forced() -> None:
+    stuck = GRAPH | {"metadata": GRAPH["metadata"] | {"finalizers": ["nvidia.com/finalizer"]}}
+    cluster = Cluster(lambda _: [stuck, obj("Pod", "g-0")])
+    with pytest.raises(NotReadyError) as stays:
+        tear_down([stuck, CLAIM], cluster, print, timeout=10, clock=cluster.clock, sleep=cluster.sleep)
+    assert str(stays.value) == (
+        "dynamographdeployment/g is not gone after 10 s: dynamographdeployment/g (finalizers nvidia.com/finalizer), "
+        "pod/g-0 is still there; no finalizer was cleared: see what its controller waits for, then run down again"
+    )
+    assert cluster.deleted == ["dynamographdeployment/g"]
+    assert not any("--force" in word for each in cluster.asked for word in each)
+
+
+def test_graphs_go_first_namespaces_last_and_what_an_earlier_version_left_before_the_rest() -> None:
+    made = [NAMESPACE, CLAIM, obj("Job", "model-download"), GRAPH]
+    there = [GRAPH, obj("ConfigMap", "old"), obj("DynamoGraphDeployment", "old")]
+    parent = applyset_secret("dev", "ns")
+    assert [f"{each['kind']} {each['metadata']['name']}" for each in order(made, there, parent)] == [
+        "DynamoGraphDeployment old",
+        "DynamoGraphDeployment g",
+        "ConfigMap old",
+        "Job model-download",
+        "PersistentVolumeClaim weights",
+        f"Secret {parent['metadata']['name']}",
+        "Namespace ns",
+    ]
