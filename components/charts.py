@@ -1,24 +1,33 @@
 """Helm charts as releases."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.names import MANAGED_BY
+from components.manifests import resource
+from graphs import objects
 from targets.versions import Chart
 
 
-def release(
-    chart: Chart,
-    opts: pulumi.ResourceOptions,
-    *,
-    values: Mapping[str, Any] | None = None,
-    minutes: int = 15,
-    **more: Any,
-) -> kubernetes.helm.v3.Release:
-    """A release, called as its chart. minutes: how long Helm waits for what the chart brings. more: Release's own."""
+@dataclass(frozen=True, kw_only=True)
+class Release:
+    """A chart as it is to be installed."""
+
+    chart: Chart
+    values: Mapping[str, Any] | None = None
+    """Helm values; None for the chart's own."""
+    minutes: int = 15
+    """How long Helm waits for what the chart brings."""
+    max_history: int | None = None
+    """Revisions that are kept, None for all."""
+
+
+def release(wanted: Release, opts: pulumi.ResourceOptions, **more: Any) -> kubernetes.helm.v3.Release:
+    """The release, called as its chart. more: of the resource's own arguments."""
+    chart = wanted.chart
     source = (
         {"chart": chart.file}
         if chart.file
@@ -28,8 +37,9 @@ def release(
         chart.name,
         name=chart.name,
         namespace=chart.namespace,
-        values=None if values is None else dict(values),
-        timeout=minutes * 60,
+        values=None if wanted.values is None else dict(wanted.values),
+        timeout=wanted.minutes * 60,
+        max_history=wanted.max_history,
         **source,
         **more,
         # Two at a time would both own what the chart brings to all of the cluster: CRDs, webhooks, roles.
@@ -37,13 +47,7 @@ def release(
     )
 
 
-def release_in_own_namespace(
-    chart: Chart, opts: pulumi.ResourceOptions, **more: Any
-) -> kubernetes.helm.v3.Release:
-    """A release and the namespace it goes into, which ends with it. more: as for `release`."""
-    made = kubernetes.core.v1.Namespace(
-        chart.namespace, metadata={"name": chart.namespace, "labels": dict(MANAGED_BY)}, opts=opts
-    )
-    return release(
-        chart, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[made])), **more
-    )
+def release_in_own_namespace(wanted: Release, opts: pulumi.ResourceOptions) -> kubernetes.helm.v3.Release:
+    """The release and the namespace it goes into, which ends with it."""
+    made = resource(objects.namespace(wanted.chart.namespace), opts)
+    return release(wanted, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[made])))

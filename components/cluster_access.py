@@ -5,7 +5,9 @@ from typing import Protocol
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.names import MANAGED_BY, RETAINED
+from components.manifests import resource
+from graphs import objects
+from graphs.names import RETAINED
 
 
 class Cluster(Protocol):
@@ -47,10 +49,9 @@ def namespace(
     *,
     retain: bool = False,
     after: list[pulumi.Resource] | None = None,
-) -> kubernetes.core.v1.Namespace:
+) -> pulumi.Resource:
     """The namespace. retain: it outlives the stack with what is kept in it."""
-    return kubernetes.core.v1.Namespace(
-        name,
-        metadata={"name": name, "labels": MANAGED_BY | RETAINED if retain else dict(MANAGED_BY)},
-        opts=pulumi.ResourceOptions(parent=parent, provider=by, depends_on=after, retain_on_delete=retain),
+    return resource(
+        objects.namespace(name, RETAINED if retain else None),
+        pulumi.ResourceOptions(parent=parent, provider=by, depends_on=after, retain_on_delete=retain),
     )

@@ -9,8 +9,9 @@ import pulumi_kubernetes as kubernetes
 
 from components import api_access, cluster_access, iam, launch_template
 from components.eks_addons import Addons
+from components.manifests import resource
 from components.node_release import Versions, node_release
-from graphs.names import MANAGED_BY
+from graphs.storage import default_storage_class
 from targets.aws_access import AwsAccess
 from targets.capacity import partition_of
 from targets.hardware import InstanceType, ami_type
@@ -103,7 +104,8 @@ class EksCluster(pulumi.ComponentResource):
         )
         self.provider = self.keeper = cluster_access.provider(self, kubeconfig=self.kubeconfig)
         there = [*admins, *network, nodes, *storage]
-        self.ready = [*there, self._default_storage_class(there)]
+        on_nodes = pulumi.ResourceOptions(parent=self, provider=self.provider, depends_on=there)
+        self.ready = [*there, resource(default_storage_class(), on_nodes)]
         if args.create_namespace:
             self.ready.append(cluster_access.namespace(self, args.namespace, self.provider, after=there))
         self.register_outputs({"name": self.name, "kubeconfig": self.kubeconfig})
@@ -228,19 +230,4 @@ class EksCluster(pulumi.ComponentResource):
                 # Other subnets are another group, whose nodes the volumes of this one's zones could not follow.
                 ignore_changes=["subnet_ids"],
             ),
-        )
-
-    def _default_storage_class(self, there: list[pulumi.Resource]) -> kubernetes.storage.v1.StorageClass:
-        """EKS marks none as default, and its own class does not encrypt."""
-        return kubernetes.storage.v1.StorageClass(
-            "gp3",
-            metadata={
-                "name": "gp3",
-                "labels": dict(MANAGED_BY),
-                "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
-            },
-            provisioner="ebs.csi.aws.com",
-            parameters={"type": "gp3", "encrypted": "true"},
-            volume_binding_mode="WaitForFirstConsumer",
-            opts=pulumi.ResourceOptions(parent=self, provider=self.provider, depends_on=there),
         )

@@ -7,6 +7,7 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components import charts
+from components.charts import Release
 from graphs.charts import dra_values, efa_values, gpu_operator_values
 from targets.versions import DRA_DRIVER, EFA_DEVICE_PLUGIN, GPU_OPERATOR, Chart
 
@@ -43,4 +44,4 @@ def _release(
     chart: Chart, values: dict[str, Any], opts: pulumi.ResourceOptions
 ) -> kubernetes.helm.v3.Release:
     there = chart.namespace == "kube-system"
-    return charts.release(chart, opts, values=values, create_namespace=not there)
+    return charts.release(Release(chart=chart, values=values), opts, create_namespace=not there)

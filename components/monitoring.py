@@ -1,29 +1,18 @@
-"""Monitoring of a stack: Prometheus and Grafana if asked for, scrape targets, alert rules and dashboards."""
+"""Prometheus and Grafana for a stack's graphs."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import pulumi
 
-from components.charts import release_in_own_namespace
-from components.manifests import config_map, custom_resource
-from targets.versions import Chart
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrometheusStack:
-    """A release of kube-prometheus-stack, which gets a namespace of its own."""
-
-    chart: Chart
-    values: Mapping[str, Any]
+from components.charts import Release, release_in_own_namespace
 
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringArgs:
-    """stack: None where a Prometheus operator is on the cluster already."""
+    """What is installed."""
 
-    stack: PrometheusStack | None
+    release: Release
+    """kube-prometheus-stack, which gets a namespace of its own."""
 
 
 class Monitoring(pulumi.ComponentResource):
@@ -31,31 +20,5 @@ class Monitoring(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Monitoring", name, None, opts)
-        if args.stack:
-            release_in_own_namespace(
-                args.stack.chart,
-                pulumi.ResourceOptions(parent=self),
-                values=args.stack.values,
-                max_history=5,
-            )
-        self.register_outputs({})
-
-
-@dataclass(frozen=True, kw_only=True)
-class WatchArgs:
-    """monitors: PodMonitors, ServiceMonitors and PrometheusRules. dashboards: the ConfigMap of dashboards."""
-
-    monitors: Sequence[Mapping[str, Any]]
-    dashboards: Mapping[str, Any]
-
-
-class Watch(pulumi.ComponentResource):
-    """What is watched of the stack's graphs."""
-
-    def __init__(self, name: str, args: WatchArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("dynamo-gpt-oss:index:Watch", name, None, opts)
-        child = pulumi.ResourceOptions(parent=self)
-        for manifest in args.monitors:
-            custom_resource(f"{manifest['kind']}-{manifest['metadata']['name']}".lower(), manifest, child)
-        config_map(args.dashboards, child)
+        release_in_own_namespace(args.release, pulumi.ResourceOptions(parent=self))
         self.register_outputs({})

@@ -1,6 +1,5 @@
 """The Dynamo platform on the cluster."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,39 +7,32 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components import charts
+from components.charts import Release
 from targets.releases import Version
-from targets.versions import Chart
 
 GRAPH_CRD = "dynamographdeployments.nvidia.com"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Installation:
-    """A release of the chart, whose namespace must be there."""
-
-    chart: Chart
-    values: Mapping[str, Any]
-
-
-@dataclass(frozen=True, kw_only=True)
 class ExistingOperator:
-    """A Deployment that is on the cluster and the oldest version that its image may have."""
+    """An operator's Deployment that is on the cluster."""
 
     namespace: str
     name: str
     version: Version
+    """The oldest that its image may have."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DynamoPlatformArgs:
-    """graph_api_version: the DynamoGraphDeployment API version that the stack's graphs are written in.
-
-    installation: None for a platform that is already there; operator: its Deployment, None to check the CRD alone.
-    """
+    """The platform that is wanted."""
 
     graph_api_version: str
-    installation: Installation | None = None
+    """API version of DynamoGraphDeployment that the stack's graphs are written in."""
+    installation: Release | None = None
+    """What is installed, into a namespace that is there; None for a platform that is there."""
     operator: ExistingOperator | None = None
+    """Of a platform that is there; None to look at the CustomResourceDefinition alone."""
 
 
 class DynamoPlatform(pulumi.ComponentResource):
@@ -57,7 +49,8 @@ class DynamoPlatform(pulumi.ComponentResource):
         child = pulumi.ResourceOptions(parent=self)
         if args.installation:
             # The settings know what a release of it serves: looking would put 1.6 MB of CRD into the state, twice.
-            release = self._release(args.installation, child)
+            # Helm waits for every Deployment of the chart, the operator that serves the webhooks among them.
+            release = charts.release(args.installation, child, skip_await=False)
             self.graph_api_version = release.status.apply(lambda _: args.graph_api_version)
         else:
             crd = kubernetes.apiextensions.v1.CustomResourceDefinition.get(GRAPH_CRD, GRAPH_CRD, opts=child)
@@ -65,17 +58,6 @@ class DynamoPlatform(pulumi.ComponentResource):
         self.operator_version = self._operator_version(args.operator, child) if args.operator else None
         self.register_outputs(
             {"graphApiVersion": self.graph_api_version, "operatorVersion": self.operator_version}
-        )
-
-    @staticmethod
-    def _release(installation: Installation, child: pulumi.ResourceOptions) -> kubernetes.helm.v3.Release:
-        return charts.release(
-            installation.chart,
-            child,
-            values=installation.values,
-            # Helm waits for every Deployment of the chart, the operator that serves the webhooks among them.
-            skip_await=False,
-            max_history=5,
         )
 
     @staticmethod

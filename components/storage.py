@@ -6,8 +6,8 @@ from typing import Any
 
 import pulumi
 import pulumi_aws as aws
-import pulumi_kubernetes as kubernetes
 
+from components.manifests import resource
 from graphs import storage
 from graphs.security import USER
 from targets.versions import LUSTRE
@@ -52,7 +52,6 @@ class EfsCache(pulumi.ComponentResource):
     """
 
     file_system_id: pulumi.Output[str]
-    volume: kubernetes.core.v1.PersistentVolume
 
     def __init__(self, name: str, args: EfsCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:EfsCache", name, None, opts)
@@ -60,7 +59,7 @@ class EfsCache(pulumi.ComponentResource):
         self._child = pulumi.ResourceOptions(parent=self)
         self.file_system_id = self._file_system()
         mountable = [] if args.network is None else self._mount_targets(args.network)
-        self.volume = self._volume(self._access_point(), mountable)
+        self._volume(self._access_point(), mountable)
         self.register_outputs({"fileSystemId": self.file_system_id})
 
     def _file_system(self) -> pulumi.Output[str]:
@@ -112,19 +111,12 @@ class EfsCache(pulumi.ComponentResource):
             opts=self._child,
         )
 
-    def _volume(
-        self, point: aws.efs.AccessPoint, mountable: Sequence[pulumi.Resource]
-    ) -> kubernetes.core.v1.PersistentVolume:
+    def _volume(self, point: aws.efs.AccessPoint, mountable: Sequence[pulumi.Resource]) -> pulumi.Resource:
         args = self._args
         handle = pulumi.Output.concat(self.file_system_id, "::", point.id)
         zone = None if args.through_zone is None else pulumi.Output.concat("az=", args.through_zone)
         manifest = storage.efs_volume(args.namespace, size=args.size, handle=handle, zone=zone)
-        return kubernetes.core.v1.PersistentVolume(
-            storage.volume_name(args.namespace),
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=pulumi.ResourceOptions(parent=self, depends_on=list(mountable)),
-        )
+        return resource(manifest, pulumi.ResourceOptions(parent=self, depends_on=list(mountable)))
 
 
 def client_policy(role: pulumi.Input[str] | None) -> dict[str, Any]:
@@ -168,7 +160,6 @@ class LustreCache(pulumi.ComponentResource):
     """
 
     file_system_id: pulumi.Output[str]
-    volume: kubernetes.core.v1.PersistentVolume
 
     def __init__(self, name: str, args: LustreCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:LustreCache", name, None, opts)
@@ -198,12 +189,7 @@ class LustreCache(pulumi.ComponentResource):
             dns_name=file_system.dns_name,
             mount_name=file_system.mount_name,
         )
-        self.volume = kubernetes.core.v1.PersistentVolume(
-            storage.volume_name(args.namespace),
-            metadata=manifest["metadata"],
-            spec=manifest["spec"],
-            opts=child,
-        )
+        resource(manifest, child)
         self.register_outputs({"fileSystemId": self.file_system_id})
 
 

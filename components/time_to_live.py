@@ -2,64 +2,43 @@
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import config_map
+from components.manifests import resource
 from graphs import time_to_live
 from graphs.time_to_live import TimeToLiveSpec
 
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToLiveArgs:
-    """spec: how long, and what ends."""
+    """What ends, and when."""
 
     spec: TimeToLiveSpec
+    """How long the stack lives, and which node groups end with it."""
 
 
 class TimeToLive(pulumi.ComponentResource):
     """The CronJob that ends the stack's graphs and GPU pools when its time is over, with the rights for it."""
 
-    cron_job: kubernetes.batch.v1.CronJob
     ends_at: pulumi.Output[str | None]
     """When its time is over, as `2026-12-01T11:30:00Z`; None in a synth. An error if it is over, as are the CronJob and
     all that waits for it."""
 
     def __init__(self, name: str, args: TimeToLiveArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:TimeToLive", name, None, opts)
-        script, account, role, binding, cron_job = time_to_live.manifests(args.spec)
+        script, *account_and_rights, cron_job = time_to_live.manifests(args.spec)
         child = pulumi.ResourceOptions(parent=self)
-        clock = config_map(script, child)
+        clock = resource(script, child)
+        assert isinstance(clock, kubernetes.core.v1.ConfigMap)
         self.ends_at = clock.metadata.apply(lambda known: _end(known.creation_timestamp, args.spec.ttl))
-        made: list[pulumi.Resource] = [
-            clock,
-            kubernetes.core.v1.ServiceAccount(time_to_live.NAME, metadata=account["metadata"], opts=child),
-            *self._rights(role, binding),
-        ]
-        self.cron_job = kubernetes.batch.v1.CronJob(
-            time_to_live.NAME,
-            metadata=cron_job["metadata"],
-            spec=self.ends_at.apply(lambda _: cron_job["spec"]),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=made),
+        needed = [clock, *(resource(each, child) for each in account_and_rights)]
+        resource(
+            {**cron_job, "spec": self.ends_at.apply(lambda _: cron_job["spec"])},
+            pulumi.ResourceOptions(parent=self, depends_on=needed),
         )
         self.register_outputs({"cronJobName": time_to_live.NAME})
-
-    def _rights(self, role: dict[str, Any], binding: dict[str, Any]) -> list[pulumi.Resource]:
-        child = pulumi.ResourceOptions(parent=self)
-        return [
-            kubernetes.rbac.v1.Role(
-                time_to_live.NAME, metadata=role["metadata"], rules=role["rules"], opts=child
-            ),
-            kubernetes.rbac.v1.RoleBinding(
-                time_to_live.NAME,
-                metadata=binding["metadata"],
-                role_ref=binding["roleRef"],
-                subjects=binding["subjects"],
-                opts=child,
-            ),
-        ]
 
 
 def _end(created: str | None, ttl: str) -> str | None:

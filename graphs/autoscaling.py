@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from graphs.monitoring.queries import FRONTEND_ROLE, ITL, STAGE_REQUESTS, TTFT, of_graph, quantile
-from graphs.objects import manifest
+from graphs.objects import READY, annotated, manifest
 from targets.catalogue import Role
 from targets.checks import component_name
 from targets.plan import GraphPlan, WorkerPlan
@@ -75,7 +75,7 @@ def _scaled_object(plan: GraphPlan, planned: WorkerPlan, namespace: str, scaling
             for each in signals(plan.name, namespace, planned.role, scaling)
         ],
     }
-    return manifest("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=spec)
+    return annotated(manifest("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=spec), READY)
 
 
 def signals(

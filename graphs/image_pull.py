@@ -12,7 +12,7 @@ INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 """On a node from the moment it joins, unlike what GPU Feature Discovery finds out later."""
 
 
-def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[dict[str, Any]]:
+def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[objects.Object]:
     """One for each type of GPU node, with the images of the graphs that run there; the first graph's comes first."""
     types = dict.fromkeys(plan.pool.instance.name for plan in plans if plan.pool.instance.gpus)
     return [
@@ -48,7 +48,9 @@ def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], names
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
         "template": objects.pod_template(pod, {"app": name}),
     }
-    return objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
+    made = objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
+    # Else an update would wait for 20 GB on every node before it goes on to the graphs.
+    return objects.annotated(made, objects.UNAWAITED)
 
 
 def _container(name: str, image: str) -> dict[str, Any]:

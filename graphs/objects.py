@@ -1,6 +1,7 @@
 """Kubernetes objects as every renderer here writes them: an object, a Job, a pod, a container. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from graphs.names import MANAGED_BY
@@ -30,6 +31,31 @@ def manifest(
     if annotations:
         metadata["annotations"] = dict(annotations)
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+@dataclass(frozen=True)
+class Named:
+    """An object and its name in the stack, which is of no more than one object of the kind."""
+
+    name: str
+    manifest: Object
+
+
+def named(manifests: Iterable[Object]) -> list[Named]:
+    """Objects that the stack knows by their own names."""
+    return [Named(each["metadata"]["name"], each) for each in manifests]
+
+
+READY = {"pulumi.com/waitFor": "condition=Ready"}
+"""Annotation: an object of a kind that Pulumi does not know is there once its condition Ready is true."""
+UNAWAITED = {"pulumi.com/skipAwait": "true"}
+"""Annotation: an object that Pulumi would wait for is there once it is stored."""
+
+
+def annotated(of: Mapping[str, Any], annotations: Mapping[str, str]) -> Object:
+    """The object with more annotations."""
+    metadata = of["metadata"]
+    return {**of, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **annotations}}}
 
 
 def namespace(name: str, labels: Mapping[str, str] | None = None) -> Object:

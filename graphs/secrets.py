@@ -1,11 +1,13 @@
 """Tokens as Kubernetes objects: pull Secrets, and Secrets that External Secrets fills from AWS. Pure."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
-from graphs.objects import manifest
+from graphs.names import TOKEN_KEY, TOKEN_SECRET
+from graphs.objects import READY, Named, annotated, manifest, named, secret
 
 REGISTRY = "nvcr.io"
 PULL_SECRET = "ngc-pull-secret"
@@ -30,25 +32,49 @@ def docker_config(password: str) -> str:
     return json.dumps({"auths": {REGISTRY: {"username": "$oauthtoken", "password": password}}})
 
 
-def secret_store(namespace: str, region: str) -> dict[str, Any]:
-    """The SecretStore of a region. It holds no credential: the operator's own pod identity reads the secrets."""
-    spec = {"provider": {"aws": {"service": "SecretsManager", "region": region}}}
-    return manifest(_API_VERSION, "SecretStore", f"{SECRET_STORE}-{region}", namespace, spec=spec)
+def stores(namespaces: Iterable[str], regions: Iterable[str]) -> list[Named]:
+    """A SecretStore for each namespace and AWS region.
+
+    They hold no credential: the operator's own pod identity reads the secrets.
+    """
+    found = []
+    for namespace, region in product(namespaces, regions):
+        spec = {"provider": {"aws": {"service": "SecretsManager", "region": region}}}
+        store = manifest(_API_VERSION, "SecretStore", f"{SECRET_STORE}-{region}", namespace, spec=spec)
+        found.append(Named(f"{SECRET_STORE}-{region}-{namespace}", annotated(store, READY)))
+    return found
 
 
-def token_external_secret(
-    namespace: str, *, name: str, key: str, source: AwsSecret, refresh_minutes: int
-) -> dict[str, Any]:
-    """An ExternalSecret that keeps Secret `name` filled with the token under `key`."""
-    template = {"type": "Opaque", "data": {key: f"{{{{ .{_FETCHED_KEY} }}}}"}}
-    return _external_secret(namespace, name, source, refresh_minutes, template)
+def token(namespace: str, text: Any, source: AwsSecret | None, refresh_minutes: int) -> list[Named]:
+    """The Secret with the Hugging Face token; none where neither is given.
+
+    text: the token, may be an Output. source: where External Secrets reads it instead, every refresh_minutes.
+    """
+    if text is not None:
+        return named([secret(TOKEN_SECRET, namespace, {TOKEN_KEY: text})])
+    if source is None:
+        return []
+    template = {"type": "Opaque", "data": {TOKEN_KEY: f"{{{{ .{_FETCHED_KEY} }}}}"}}
+    return [Named("hf-token", _external_secret(namespace, TOKEN_SECRET, source, refresh_minutes, template))]
 
 
-def pull_external_secret(namespace: str, *, source: AwsSecret, refresh_minutes: int) -> dict[str, Any]:
-    """An ExternalSecret that keeps the pull Secret for nvcr.io."""
-    config = docker_config(f"{{{{ .{_FETCHED_KEY} }}}}")
-    template = {"type": DOCKER_CONFIG_TYPE, "data": {DOCKER_CONFIG_KEY: config}}
-    return _external_secret(namespace, PULL_SECRET, source, refresh_minutes, template)
+def pull_secrets(
+    namespaces: Iterable[str], config: Any, source: AwsSecret | None, refresh_minutes: int
+) -> list[Named]:
+    """The pull Secret for nvcr.io in each namespace.
+
+    config: of `docker_config`, may be an Output. source, refresh_minutes: as for `token`.
+    """
+    found = []
+    for namespace in namespaces:
+        if source is None:
+            made = secret(PULL_SECRET, namespace, {DOCKER_CONFIG_KEY: config}, DOCKER_CONFIG_TYPE)
+        else:
+            data = {DOCKER_CONFIG_KEY: docker_config(f"{{{{ .{_FETCHED_KEY} }}}}")}
+            template = {"type": DOCKER_CONFIG_TYPE, "data": data}
+            made = _external_secret(namespace, PULL_SECRET, source, refresh_minutes, template)
+        found.append(Named(f"{PULL_SECRET}-{namespace}", made))
+    return found
 
 
 def _external_secret(
@@ -61,4 +87,4 @@ def _external_secret(
         "target": {"name": name, "creationPolicy": "Owner", "template": dict(template)},
         "data": [{"secretKey": _FETCHED_KEY, "remoteRef": remote}],
     }
-    return manifest(_API_VERSION, "ExternalSecret", name, namespace, spec=spec)
+    return annotated(manifest(_API_VERSION, "ExternalSecret", name, namespace, spec=spec), READY)

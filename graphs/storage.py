@@ -37,6 +37,20 @@ def efs_volume(namespace: str, *, size: str, handle: Any, zone: Any) -> dict[str
     )
 
 
+def default_storage_class() -> dict[str, Any]:
+    """For volumes of one node: EKS marks no class as default, and its own does not encrypt."""
+    return manifest(
+        "storage.k8s.io/v1",
+        "StorageClass",
+        "gp3",
+        None,
+        annotations={"storageclass.kubernetes.io/is-default-class": "true"},
+        provisioner="ebs.csi.aws.com",
+        parameters={"type": "gp3", "encrypted": "true"},
+        volumeBindingMode="WaitForFirstConsumer",
+    )
+
+
 def efs_storage_class(file_system: str) -> dict[str, Any]:
     """A class for clusters whose stack makes nothing on AWS: the driver makes an access point for each claim.
 

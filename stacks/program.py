@@ -10,7 +10,7 @@ from components.benchmark import Benchmark, BenchmarkArgs
 from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
-from components.ingress import Ingress
+from components.kubernetes_objects import KubernetesObjects
 from components.made_namespaces import made_namespaces
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform
@@ -76,7 +76,7 @@ def build(stack: StackPlan) -> dict[str, Any]:
         _benchmark(stack, cluster, verified)
     return {
         **_outputs(stack, deployed, graphs, ingress),
-        **({"sizing": sizing.name} if sizing else {}),
+        **({"sizing": sizing.results["name"]} if sizing else {}),
         **ends_at,
         **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
         **({"bucket": storage.bucket.name} if storage.bucket else {}),
@@ -274,7 +274,10 @@ def _benchmark(stack: StackPlan, cluster: Cluster, verified: Sequence[pulumi.Res
 
 
 def _outputs(
-    stack: StackPlan, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], ingress: Ingress | None
+    stack: StackPlan,
+    plans: Sequence[GraphPlan],
+    graphs: Sequence[InferenceGraph],
+    ingress: KubernetesObjects | None,
 ) -> dict[str, Any]:
     """What the stack is, and what its graphs give: of the first one, but `endpoints` (by graph) and `gpus` (by model).
 
@@ -297,7 +300,7 @@ def _outputs(
         "graph": graph.name,
         "gpus": dict(gpus),
         "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
-        **({"publicEndpoint": ingress.endpoint} if ingress else {}),
+        **({"publicEndpoint": ingress.results["endpoint"]} if ingress else {}),
     }
 
 

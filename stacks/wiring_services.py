@@ -2,33 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from components.autoscaling import Autoscaling, AutoscalingArgs, Keda, KedaArgs
+from components.charts import Release
 from components.cluster_access import Cluster
-from components.external_secret import ExternalSecrets, ExternalSecretsArgs
-from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
-from components.image_pull import ImagePull, ImagePullArgs
 from components.inference_extension import InferenceExtension
 from components.inference_graph import InferenceGraph
-from components.ingress import Ingress, IngressArgs
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
+from components.manifests import resource
 from components.model_cache import Bucket
-from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
-from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
-from components.pull_secret import PullSecret, PullSecretArgs
-from components.sizing_request import SizingRequest, SizingRequestArgs
-from components.storage_class import efs_storage_class
+from components.monitoring import Monitoring, MonitoringArgs
+from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
+from graphs import secrets
 from graphs.autoscaling import Scaling, scaled_objects
-from graphs.charts import platform_chart, platform_values, prometheus_values
+from graphs.charts import external_secrets_values, platform_chart, platform_values, prometheus_values
+from graphs.image_pull import daemon_sets
+from graphs.ingress import Route, manifests
 from graphs.monitoring.alerts import prometheus_rule
 from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
-from graphs.names import MANAGED_BY
-from graphs.secrets import PULL_SECRET, AwsSecret
-from graphs.storage import EFS_CLASS
+from graphs.names import TOKEN_SECRET
+from graphs.objects import Named, named, namespace
+from graphs.secrets import PULL_SECRET, AwsSecret, stores
+from graphs.sizing import sizing_request
+from graphs.storage import EFS_CLASS, efs_storage_class
 from stacks.cost import hourly
 from stacks.plan import StackPlan
 from stacks.sections.secrets import AwsSecretSettings
@@ -59,9 +57,8 @@ def storage(stack: StackPlan, cluster: Cluster) -> Storage:
     cache = stack.cache
     if cache.file_system is None:
         return Storage(storage_class=cache.storage_class)
-    return Storage(
-        storage_class=EFS_CLASS, needed=[efs_storage_class(cache.file_system, _directly_on(cluster))]
-    )
+    made = resource(efs_storage_class(cache.file_system), _directly_on(cluster))
+    return Storage(storage_class=EFS_CLASS, needed=[made])
 
 
 def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
@@ -69,8 +66,7 @@ def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resour
     said = stack.platform
     if not said.install:
         return []
-    metadata: Any = {"name": said.namespace, "labels": dict(MANAGED_BY)}
-    return [kubernetes.core.v1.Namespace(said.namespace, metadata=metadata, opts=_directly_on(cluster))]
+    return [resource(namespace(said.namespace), _directly_on(cluster))]
 
 
 def aws_secrets(stack: StackPlan) -> list[AwsSecret]:
@@ -86,16 +82,13 @@ def external_secrets(
     regions = sorted({secret.region for secret in aws_secrets(stack)})
     if not regions:
         return []
-    return [
-        ExternalSecrets(
-            "external-secrets",
-            ExternalSecretsArgs(
-                chart=versions.EXTERNAL_SECRETS if stack.secrets.external.install else None,
-                stores=[(namespace, region) for namespace in namespaces for region in regions],
-            ),
-            _on(cluster, access),
-        )
-    ]
+    brought = Release(chart=versions.EXTERNAL_SECRETS, values=external_secrets_values(), minutes=10)
+    args = KubernetesObjectsArgs(
+        component="ExternalSecrets",
+        release=brought if stack.secrets.external.install else None,
+        objects=stores(namespaces, regions),
+    )
+    return [KubernetesObjects("external-secrets", args, _on(cluster, access))]
 
 
 def token_secret(
@@ -105,19 +98,15 @@ def token_secret(
     said = stack.secrets.hugging_face
     if not said.given:
         return []
-    return [
-        HuggingFaceSecret(
-            "hugging-face",
-            HuggingFaceSecretArgs(
-                namespace=stack.cluster.namespace,
-                token=None if said.token is None else pulumi.Output.secret(said.token.get_secret_value()),
-                existing_secret=said.existing_secret,
-                aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
-                refresh_minutes=stack.secrets.external.refresh_minutes,
-            ),
-            _on(cluster, needed),
-        )
-    ]
+    token = None if said.token is None else pulumi.Output.secret(said.token.get_secret_value())
+    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    args = KubernetesObjectsArgs(
+        component="HuggingFaceSecret",
+        # One that is there is not looked up: what Pulumi reads it keeps, token and all.
+        objects=secrets.token(stack.cluster.namespace, token, source, stack.secrets.external.refresh_minutes),
+        results={"secretName": said.existing_secret or TOKEN_SECRET},
+    )
+    return [KubernetesObjects("hugging-face", args, _on(cluster, needed))]
 
 
 def pull_secret(
@@ -130,19 +119,16 @@ def pull_secret(
     said = stack.secrets.ngc
     if not said.given:
         return []
-    key = None if said.api_key is None else pulumi.Output.secret(said.api_key.get_secret_value())
-    return [
-        PullSecret(
-            "ngc",
-            PullSecretArgs(
-                namespaces=namespaces,
-                api_key=key,
-                aws_secret=None if said.aws_secret is None else _aws_secret(said.aws_secret),
-                refresh_minutes=stack.secrets.external.refresh_minutes,
-            ),
-            _on(cluster, needed),
-        )
-    ]
+    config = None
+    if said.api_key is not None:
+        config = pulumi.Output.secret(said.api_key.get_secret_value()).apply(secrets.docker_config)
+    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    args = KubernetesObjectsArgs(
+        component="PullSecret",
+        objects=secrets.pull_secrets(namespaces, config, source, stack.secrets.external.refresh_minutes),
+        results={"secretName": PULL_SECRET},
+    )
+    return [KubernetesObjects("ngc", args, _on(cluster, needed))]
 
 
 def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
@@ -150,11 +136,12 @@ def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     said = stack.monitoring
     if said.kind != "install":
         return []
-    prometheus = PrometheusStack(
+    wanted = Release(
         chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
         values=prometheus_values(said.retention_days, said.storage_class, said.storage),
+        max_history=5,
     )
-    return [Monitoring("monitoring", MonitoringArgs(stack=prometheus), _on(cluster))]
+    return [Monitoring("monitoring", MonitoringArgs(release=wanted), _on(cluster))]
 
 
 def watch(
@@ -177,11 +164,10 @@ def watch(
         prometheus_rule(plans, namespace, said.objectives(stack.billing.tags.end), said.labels),
     ]
     files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
-    Watch(
-        "watch",
-        WatchArgs(monitors=monitors, dashboards=config_map(namespace, files)),
-        _on(cluster, needed),
-    )
+    watched = [Named(f"{each['kind']}-{each['metadata']['name']}".lower(), each) for each in monitors]
+    shown = named([config_map(namespace, files)])
+    args = KubernetesObjectsArgs(component="Watch", objects=[*watched, *shown])
+    KubernetesObjects("watch", args, _on(cluster, needed))
 
 
 def platform(
@@ -194,9 +180,10 @@ def platform(
     needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
     """
     said, wanted = stack.platform, stack.platform.wanted
-    installation = Installation(
+    installation = Release(
         chart=platform_chart(wanted.version, said.namespace),
         values=platform_values(wanted, PULL_SECRET if stack.secrets.ngc.given else None),
+        max_history=5,
     )
     namespace, _, operator = (said.operator or "").partition("/")
     return DynamoPlatform(
@@ -217,8 +204,9 @@ def keda(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     said = stack.autoscaling
     if said.kind is not Autoscaler.KEDA or not said.install:
         return []
-    chart = replace(versions.KEDA, namespace=said.namespace)
-    return [Keda("keda", KedaArgs(chart=chart), _on(cluster))]
+    brought = Release(chart=replace(versions.KEDA, namespace=said.namespace), minutes=10)
+    args = KubernetesObjectsArgs(component="Keda", release=brought)
+    return [KubernetesObjects("keda", args, _on(cluster))]
 
 
 def autoscaling(
@@ -239,7 +227,8 @@ def autoscaling(
     )
     objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
     if objects:
-        Autoscaling("autoscaling", AutoscalingArgs(scaled_objects=objects), _on(cluster, needed))
+        args = KubernetesObjectsArgs(component="Autoscaling", objects=named(objects))
+        KubernetesObjects("autoscaling", args, _on(cluster, needed))
 
 
 def image_pull(
@@ -248,8 +237,9 @@ def image_pull(
     """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
     if not any(plan.pool.instance.gpus for plan in stack.graphs):
         return []
-    args = ImagePullArgs(plans=stack.graphs, namespace=stack.cluster.namespace)
-    return [ImagePull("image-pull", args, _on(cluster, needed))]
+    objects = named(daemon_sets(stack.graphs, stack.cluster.namespace))
+    args = KubernetesObjectsArgs(component="ImagePull", objects=objects)
+    return [KubernetesObjects("image-pull", args, _on(cluster, needed))]
 
 
 def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
@@ -257,7 +247,7 @@ def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resou
     return [InferenceExtension("inference-extension", _on(cluster))] if stack.main.inference_extension else []
 
 
-def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> SizingRequest | None:
+def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> KubernetesObjects | None:
     """The question to Dynamo's profiler, where one is asked. needed: the platform and the whole cache.
 
     Without the model's configuration in the cache the profiler asks Hugging Face, and where it gets no answer it
@@ -265,16 +255,18 @@ def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
     """
     if stack.checks.sizing is None:
         return None
-    args = SizingRequestArgs(
-        sizing=stack.checks.sizing,
-        plan=stack.main,
-        namespace=stack.cluster.namespace,
-        platform=stack.platform.wanted.version,
+    request = sizing_request(
+        stack.checks.sizing, stack.main, stack.cluster.namespace, stack.platform.wanted.version
     )
-    return SizingRequest("sizing", args, _on(cluster, needed))
+    args = KubernetesObjectsArgs(
+        component="SizingRequest",
+        objects=[Named("sizing", request)],
+        results={"name": request["metadata"]["name"]},
+    )
+    return KubernetesObjects("sizing", args, _on(cluster, needed))
 
 
-def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Ingress | None:
+def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> KubernetesObjects | None:
     """The main graph's endpoint outside the cluster, where one is asked for."""
     said = stack.ingress
     if said is None:
@@ -283,18 +275,22 @@ def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Ingres
         client: pulumi.Output.secret(key.get_secret_value()) for client, key in sorted(said.api_keys.items())
     }
     namespace, _, gateway = said.gateway.partition("/")
-    args = IngressArgs(
+    route = Route(
         namespace=stack.cluster.namespace,
         graph=stack.main.name,
         host=said.host,
         gateway_namespace=namespace,
         gateway=gateway,
         listener=said.listener,
-        keys=keys or None,
-        existing_secret=said.existing_secret,
         inference_extension=stack.main.inference_extension,
     )
-    return Ingress("ingress", args, _on(cluster, [graph]))
+    args = KubernetesObjectsArgs(
+        component="Ingress",
+        objects=manifests(route, keys, said.existing_secret),
+        one_after_another=True,
+        results={"endpoint": f"https://{said.host}/v1"},
+    )
+    return KubernetesObjects("ingress", args, _on(cluster, [graph]))
 
 
 def _aws_secret(said: AwsSecretSettings) -> AwsSecret:

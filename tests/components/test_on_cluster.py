@@ -1,15 +1,17 @@
 """Components that live on any Kubernetes cluster: inputs, parents, dependencies, outputs."""
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pulumi
 import pytest
 
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
-from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs
+from graphs import secrets
 from graphs.deployment import graph_deployment
 from ops.evaluate import Resource, Secret, run
 from targets.catalogue import TARGETS
@@ -60,21 +62,22 @@ def test_a_namespace_that_is_the_users_is_left_alone() -> None:
     assert not [r for r in deploy(program).recorded if r.type.endswith(":Namespace")]
 
 
-def test_the_token_stays_a_secret() -> None:
-    def program() -> None:
-        HuggingFaceSecret("hugging-face", HuggingFaceSecretArgs(namespace="dynamo", token="hf_abc"))
+def token(existing: str | None = None, text: str | None = None) -> None:
+    secret = None if text is None else pulumi.Output.secret(text)
+    made = secrets.token("dynamo", secret, None, 60)
+    args = KubernetesObjectsArgs(objects=made, results={"secretName": existing or "hf-token-secret"})
+    KubernetesObjects("hugging-face", args)
 
+
+def test_the_token_stays_a_secret() -> None:
+    program = partial(token, text="hf_abc")
     secret = named(deploy(program), "hf-token-secret", ":Secret")
     assert secret.inputs["stringData"] == Secret({"HF_TOKEN": "hf_abc"})
     assert "hf_abc" not in repr(secret)
 
 
 def test_an_existing_secret_does_not_come_into_the_state() -> None:
-    def program() -> None:
-        args = HuggingFaceSecretArgs(namespace="dynamo", existing_secret="theirs")
-        HuggingFaceSecret("hugging-face", args)
-
-    recorder = deploy(program)
+    recorder = deploy(partial(token, existing="theirs"))
     assert [resource.name for resource in recorder.recorded] == ["hugging-face"]
     assert recorder.registered_outputs["hugging-face"] == {"secretName": "theirs"}
 

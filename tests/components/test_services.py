@@ -1,28 +1,29 @@
 """Platform, cache, secrets and monitoring as components: inputs, parents, dependencies, what outlives the stack."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pulumi
 import pytest
 
-from components.external_secret import ExternalSecrets, ExternalSecretsArgs
-from components.hf_secret import HuggingFaceSecret, HuggingFaceSecretArgs
-from components.image_pull import ImagePull, ImagePullArgs
+from components.charts import Release
 from components.inference_extension import InferenceExtension
-from components.ingress import Ingress, IngressArgs
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
 from components.model_cache import ModelCache, ModelCacheArgs
-from components.monitoring import Monitoring, MonitoringArgs, PrometheusStack, Watch, WatchArgs
-from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator, Installation
-from components.pull_secret import PullSecret, PullSecretArgs
+from components.monitoring import Monitoring, MonitoringArgs
+from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
 from components.secret_access import SecretAccess, SecretAccessArgs
-from components.sizing_request import SizingRequest, SizingRequestArgs
 from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
+from graphs import objects, secrets
+from graphs.image_pull import daemon_sets
+from graphs.ingress import Route, manifests
 from graphs.monitoring.dashboards import config_map
 from graphs.monitoring.pod_monitors import pod_monitors
 from graphs.names import RETAINED
 from graphs.secrets import AwsSecret
+from graphs.sizing import sizing_request
+from graphs.storage import efs_storage_class
 from ops.evaluate import Resource, Secret
 from targets.plan import all_weights
 from targets.releases import Version
@@ -54,13 +55,18 @@ class Retained(Deployed):
         return response
 
 
+def held(made: Sequence[objects.Named], **more: Any) -> None:
+    """Objects as one component."""
+    KubernetesObjects("some", KubernetesObjectsArgs(objects=made, **more))
+
+
 def install() -> None:
     values = {"global": {"nats": {"install": True}}}
     DynamoPlatform(
         "dynamo-platform",
         DynamoPlatformArgs(
             graph_api_version="nvidia.com/v1alpha1",
-            installation=Installation(chart=CHART, values=values),
+            installation=Release(chart=CHART, values=values),
         ),
     )
 
@@ -195,7 +201,7 @@ def rotated(token: str) -> dict[str, Resource]:
     """The token and a cache that uses it."""
 
     def program() -> None:
-        HuggingFaceSecret("hugging-face", HuggingFaceSecretArgs(namespace="dynamo", token=token))
+        held(secrets.token("dynamo", pulumi.Output.secret(token), None, 60))
         cache(token_secret="hf-token-secret")()
 
     return {resource.urn: resource for resource in deploy(program).recorded}
@@ -210,8 +216,7 @@ def test_a_changed_token_changes_the_secret_alone() -> None:
 
 def test_a_token_from_aws_is_fetched_under_the_same_name() -> None:
     def program() -> None:
-        args = HuggingFaceSecretArgs(namespace="dynamo", aws_secret=HF, refresh_minutes=5)
-        HuggingFaceSecret("hugging-face", args)
+        held(secrets.token("dynamo", None, HF, 5))
 
     recorder = deploy(program)
     secret = named(recorder, "hf-token", ":ExternalSecret")
@@ -226,16 +231,16 @@ def test_a_token_from_aws_is_fetched_under_the_same_name() -> None:
         "data": [{"secretKey": "token", "remoteRef": {"key": "tokens/hf", "property": "token"}}],
     }
     assert secret.inputs["metadata"]["annotations"]["pulumi.com/waitFor"] == "condition=Ready"
-    assert recorder.registered_outputs["hugging-face"] == {"secretName": "hf-token-secret"}
 
 
 def test_the_registry_key_is_a_pull_secret_in_every_namespace_and_stays_secret() -> None:
     def program() -> None:
-        PullSecret("ngc", PullSecretArgs(namespaces=["dynamo", "dynamo-system"], api_key="nvapi-1"))
+        config = pulumi.Output.secret("nvapi-1").apply(secrets.docker_config)
+        held(secrets.pull_secrets(["dynamo", "dynamo-system"], config, None, 60))
 
-    secrets = [r for r in deploy(program).recorded if r.type.endswith(":Secret")]
-    assert {r.inputs["metadata"]["namespace"] for r in secrets} == {"dynamo", "dynamo-system"}
-    for secret in secrets:
+    made = [r for r in deploy(program).recorded if r.type.endswith(":Secret")]
+    assert {r.inputs["metadata"]["namespace"] for r in made} == {"dynamo", "dynamo-system"}
+    for secret in made:
         assert secret.inputs["type"] == "kubernetes.io/dockerconfigjson"
         assert isinstance(secret.inputs["stringData"], Secret)
         assert '"username": "$oauthtoken", "password": "nvapi-1"' in str(secret.inputs["stringData"].value)
@@ -244,7 +249,7 @@ def test_the_registry_key_is_a_pull_secret_in_every_namespace_and_stays_secret()
 
 def test_a_registry_key_from_aws_is_templated_where_it_arrives() -> None:
     def program() -> None:
-        PullSecret("ngc", PullSecretArgs(namespaces=["dynamo"], aws_secret=HF))
+        held(secrets.pull_secrets(["dynamo"], None, HF, 60))
 
     template = named(deploy(program), "ngc-pull-secret-dynamo").inputs["spec"]["target"]["template"]
     assert template["type"] == "kubernetes.io/dockerconfigjson"
@@ -254,8 +259,8 @@ def test_a_registry_key_from_aws_is_templated_where_it_arrives() -> None:
 @pytest.mark.parametrize("chart", [CHART, None])
 def test_stores_come_after_their_operator(chart: Chart | None) -> None:
     def program() -> None:
-        stores = [("dynamo", "us-east-1"), ("dynamo-system", "us-east-1")]
-        ExternalSecrets("external-secrets", ExternalSecretsArgs(chart=chart, stores=stores))
+        brought = Release(chart=chart) if chart else None
+        held(secrets.stores(["dynamo", "dynamo-system"], ["us-east-1"]), release=brought)
 
     recorder = deploy(program)
     stores = [r for r in recorder.recorded if r.type.endswith(":SecretStore")]
@@ -273,8 +278,8 @@ def test_external_secrets_reads_the_named_secrets_and_no_others() -> None:
     arn = "arn:aws:secretsmanager:us-east-1:123456789012:secret:ngc-AbCdEf"
 
     def program() -> None:
-        secrets = [HF, AwsSecret(name=arn, region="us-east-1", key=None)]
-        SecretAccess("secret-access", SecretAccessArgs(cluster_name="dynamo", secrets=secrets))
+        read = [HF, AwsSecret(name=arn, region="us-east-1", key=None)]
+        SecretAccess("secret-access", SecretAccessArgs(cluster_name="dynamo", secrets=read))
 
     recorder = deploy(program)
     document = named(recorder, "secret-access", "rolePolicy:RolePolicy").inputs["policy"]
@@ -383,8 +388,8 @@ def test_lustre_clients_and_servers_reach_each_other() -> None:
 
 def test_prometheus_is_a_pinned_file_in_a_namespace_of_its_own() -> None:
     def program() -> None:
-        stack = PrometheusStack(chart=KUBE_PROMETHEUS_STACK, values={"fullnameOverride": "p"})
-        Monitoring("monitoring", MonitoringArgs(stack=stack))
+        wanted = Release(chart=KUBE_PROMETHEUS_STACK, values={"fullnameOverride": "p"})
+        Monitoring("monitoring", MonitoringArgs(release=wanted))
 
     recorder = deploy(program)
     namespace = named(recorder, "monitoring", ":Namespace")
@@ -397,17 +402,13 @@ def test_prometheus_is_a_pinned_file_in_a_namespace_of_its_own() -> None:
 def test_what_is_watched_is_written_as_it_is_rendered() -> None:
     monitors, dashboards = pod_monitors([], "dynamo", {}), config_map("dynamo", {"a.json": "{}\n"})
 
-    def program() -> None:
-        Watch("watch", WatchArgs(monitors=monitors, dashboards=dashboards))
-
-    recorder = deploy(program)
+    recorder = deploy(lambda: held(objects.named([*monitors, dashboards])))
     for manifest in monitors:
-        resource = named(recorder, f"podmonitor-{manifest['metadata']['name']}")
-        assert resource.inputs == manifest
+        assert named(recorder, manifest["metadata"]["name"]).inputs == manifest
     assert named(recorder, "dynamo-gpt-oss-dashboards", ":ConfigMap").inputs["data"] == {"a.json": "{}\n"}
 
 
-def public(**more: Any) -> Callable[[], None]:
+def public(existing_secret: str | None = None, **more: Any) -> Callable[[], None]:
     args: dict[str, Any] = {
         "namespace": "dynamo",
         "graph": "gpt-oss-disagg",
@@ -415,10 +416,14 @@ def public(**more: Any) -> Callable[[], None]:
         "gateway_namespace": "envoy",
         "gateway": "public",
         "listener": "https",
-        "keys": {"ci": "sk-1"},
-        "existing_secret": None,
     }
-    return lambda: void(Ingress("ingress", IngressArgs(**args | more)))
+
+    def program() -> None:
+        keys = {} if existing_secret else {"ci": pulumi.Output.secret("sk-1")}
+        made = manifests(Route(**args | more), keys, existing_secret)
+        held(made, one_after_another=True, results={"endpoint": "https://llm.example.com/v1"})
+
+    return program
 
 
 def test_no_route_is_open_before_keys_are_asked_for() -> None:
@@ -445,7 +450,7 @@ def test_only_the_openai_api_is_reached_and_only_over_tls() -> None:
     (rule,) = spec["rules"]
     assert rule["matches"] == [{"path": {"type": "PathPrefix", "value": "/v1"}}]
     assert rule["backendRefs"] == [{"name": "gpt-oss-disagg-frontend", "port": 8000}]
-    assert recorder.registered_outputs["ingress"] == {"endpoint": "https://llm.example.com/v1"}
+    assert recorder.registered_outputs["some"] == {"endpoint": "https://llm.example.com/v1"}
 
 
 def test_what_a_picker_routes_goes_to_the_pool_under_the_same_keys() -> None:
@@ -499,7 +504,7 @@ def test_a_pools_api_of_another_version_is_refused(monkeypatch: pytest.MonkeyPat
 
 
 def test_keys_that_are_there_are_used_and_not_managed() -> None:
-    recorder = deploy(public(keys=None, existing_secret="theirs"))
+    recorder = deploy(public(existing_secret="theirs"))
     assert not [r for r in recorder.recorded if r.type.endswith(":Secret")]
     policy = named(recorder, "openai-api-keys", ":SecurityPolicy").inputs["spec"]
     assert [c["name"] for c in policy["apiKeyAuth"]["credentialRefs"]] == ["theirs"]
@@ -507,9 +512,7 @@ def test_keys_that_are_there_are_used_and_not_managed() -> None:
 
 def test_images_are_pulled_by_pods_that_take_no_gpu() -> None:
     made = plan()
-    recorder = deploy(
-        lambda: void(ImagePull("image-pull", ImagePullArgs(plans=[made, made], namespace="dynamo")))
-    )
+    recorder = deploy(lambda: held(objects.named(daemon_sets([made, made], "dynamo"))))
     daemon_set = named(recorder, "image-pull", ":DaemonSet").inputs
     pod = daemon_set["spec"]["template"]["spec"]
     (container,) = pod["containers"]
@@ -528,12 +531,34 @@ def void(_: object) -> None:
 def test_a_question_to_the_profiler_is_one_object_that_is_not_waited_for() -> None:
     question = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024)
 
-    def ask() -> None:
-        args = SizingRequestArgs(sizing=question, plan=plan(), namespace="dynamo", platform=Version(1, 6, 1))
-        SizingRequest("sizing", args)
-
-    recorder = deploy(ask)
-    request = named(recorder, "sizing", ":DynamoGraphDeploymentRequest")
-    assert request.parent == named(recorder, "sizing", ":SizingRequest").urn
+    asked = sizing_request(question, plan(), "dynamo", Version(1, 6, 1))
+    request = named(deploy(lambda: held([objects.Named("sizing", asked)])), "sizing")
+    assert request.type.endswith(":DynamoGraphDeploymentRequest")
     assert "annotations" not in request.inputs["metadata"]
-    assert recorder.registered_outputs["sizing"] == {"name": request.inputs["metadata"]["name"]}
+
+
+def test_objects_are_under_a_component_of_the_type_that_the_stack_knows() -> None:
+    made = objects.config_map("a", "dynamo", {"k": "v"})
+    recorder = deploy(lambda: held([objects.Named("other", made)], component="Watch", results={"name": "a"}))
+    component = named(recorder, "some", ":Watch")
+    config_map = named(recorder, "other", ":ConfigMap")
+    assert config_map.parent == component.urn
+    assert config_map.inputs["metadata"] == made["metadata"]
+    assert recorder.registered_outputs["some"] == {"name": "a"}
+
+
+@pytest.mark.parametrize(
+    ("manifest", "kind"),
+    [
+        (objects.manifest("batch/v1", "Job", "a", "b", spec={}), "kubernetes:batch/v1:Job"),
+        (
+            objects.manifest("keda.sh/v1alpha1", "ScaledObject", "a", "b", spec={}),
+            "kubernetes:keda.sh/v1alpha1:ScaledObject",
+        ),
+        (efs_storage_class("fs-1"), "kubernetes:storage.k8s.io/v1:StorageClass"),
+    ],
+)
+def test_an_object_is_written_as_it_is_rendered(manifest: dict[str, Any], kind: str) -> None:
+    made = named(deploy(lambda: held(objects.named([manifest]))), manifest["metadata"]["name"])
+    assert made.type == kind
+    assert made.inputs == manifest

@@ -30,7 +30,8 @@ def written_by_hand(path: Path) -> Iterator[str]:
 def test_no_renderer_writes_metadata_or_a_pod_by_hand() -> None:
     wrong = {
         str(path.relative_to(PROJECT)): found
-        for path in sorted((PROJECT / "graphs").rglob("*.py"))
+        for folder in ("graphs", "components", "stacks")
+        for path in sorted((PROJECT / folder).rglob("*.py"))
         if str(path.relative_to(PROJECT)) not in WRITERS and (found := sorted(written_by_hand(path)))
     }
     assert wrong == {"graphs/benchmark.py": ["restartPolicy"]}, "a pod without a Job"
