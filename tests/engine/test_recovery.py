@@ -165,9 +165,12 @@ def test_a_job_that_failed_once_is_made_anew(live: Live, job: str) -> None:
     try:
         eventually(there)
         kwok.suspend()  # nothing completes now
+        within = ("--namespace=dynamo", "--timeout=60s")
         late = ("--type=merge", '--patch={"spec": {"activeDeadlineSeconds": 1}}')
         live.kubectl("patch", "job", job, "--namespace=dynamo", *late)
-        live.kubectl("wait", f"job/{job}", "--for=condition=Failed", "--namespace=dynamo", "--timeout=60s")
+        live.kubectl("wait", f"job/{job}", "--for=condition=FailureTarget", *within)
+        kwok.resume()  # a Job has failed once its pods are gone
+        live.kubectl("wait", f"job/{job}", "--for=condition=Failed", *within)
         assert process.wait() != 0
     finally:
         kwok.resume()
