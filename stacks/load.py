@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from stacks.plan import StackPlan, resolve
 from stacks.pools import assignment_problems
 from stacks.rules import cluster_problems, graph_problems
-from stacks.sentences import by_alias, sentences
+from stacks.sentences import SECRET_SECTIONS, by_alias, sentences
 from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings
 
 
@@ -77,4 +77,5 @@ def _value(key: str, text: str) -> Any:
     try:
         return json.loads(text)
     except ValueError:
-        raise ConfigError(f"{PROJECT}:{key}: {text!r} is not an object; write its keys below it") from None
+        given = "[secret]" if key in SECRET_SECTIONS else repr(text)
+        raise ConfigError(f"{PROJECT}:{key}: {given} is not an object; write its keys below it") from None

@@ -7,12 +7,17 @@ from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 from stacks.sections.cluster import CLUSTER_KINDS
 from targets.catalogue import TARGETS
 
 _SECRET_KEYS = {"token", "apiKey", "apiKeys"}
 """Keys whose value no message may show."""
+SECRET_SECTIONS = {"huggingFace", "ingress", "ngc"}
+"""Where they are; what is written there in another way may be such a value."""
+_MISPLACED = {"dict_type", "extra_forbidden", "model_attributes_type", "model_type"}
+"""pydantic's words for a value under no key, or under one that is not known."""
 
 
 def sentences(invalid: ValidationError, settings: type[BaseModel], project: str) -> Iterator[str]:
@@ -22,7 +27,7 @@ def sentences(invalid: ValidationError, settings: type[BaseModel], project: str)
     """
     for error in invalid.errors():
         path = [str(part) for part in error["loc"]]
-        key, given = f"{project}:{_dotted(_without_kind(error['loc']))}", _shown(path, error["input"])
+        key, given = f"{project}:{_dotted(_without_kind(error['loc']))}", _shown(path, error)
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
@@ -42,6 +47,8 @@ def sentences(invalid: ValidationError, settings: type[BaseModel], project: str)
                 yield f"{key}: {given} is not an object; write its keys below it"
             case "tuple_type" | "list_type":
                 yield f"{key}: {given} is not a list; write each item with a dash below it"
+            case "string_type" if isinstance(error["input"], int | float):
+                yield f"{key}: {given} is not text; write it in quotes"
             case "value_error":
                 yield f"{key}: {given}: {context['error']}"
             case _:
@@ -61,10 +68,11 @@ def _dotted(path: Iterable[int | str]) -> str:
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
 
 
-def _shown(path: list[str], given: Any) -> str:
-    if _SECRET_KEYS & {*path} or isinstance(given, Mapping):
-        return "[secret]" if _SECRET_KEYS & {*path} else "{" + ", ".join(map(str, given)) + "}"
-    return repr(given)
+def _shown(path: list[str], error: ErrorDetails) -> str:
+    given, misplaced = error["input"], error["type"] in _MISPLACED
+    if _SECRET_KEYS & {*path} or (misplaced and path[0] in SECRET_SECTIONS):
+        return "[secret]"
+    return "{" + ", ".join(map(str, given)) + "}" if isinstance(given, Mapping) else repr(given)
 
 
 def _fields(settings: type[BaseModel], path: list[str]) -> dict[str, FieldInfo]:

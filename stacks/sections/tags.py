@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
 
 from targets.strict import Strict
 
@@ -14,8 +14,13 @@ def _key(text: str) -> str:
     return text
 
 
+def _text(value: object) -> object:
+    """`pulumi config set --path` writes a number for what looks like one."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{1,128}$"), AfterValidator(_key)]
-TagValue = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$")]
+TagValue = Annotated[str, BeforeValidator(_text), StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$")]
 
 
 NEVER = "never"

@@ -202,11 +202,35 @@ def test_a_missing_key_lists_the_choices(given: dict[str, Any], message: str) ->
     assert str(refusal.value) == f"{PROJECT}:{message}"
 
 
-def test_a_refused_section_never_shows_the_token() -> None:
+@pytest.mark.parametrize(
+    "section",
+    [
+        {"huggingFace": {"token": {"oops": "hf_secret"}}},
+        {"huggingFace": {"tokn": "hf_secret"}},
+        {"huggingFace": ["hf_secret"]},
+        {"huggingFace": "hf_secret"},
+        {"ngc": "hf_secret"},
+        {"ingress": {"apiKeys": "hf_secret"}},
+    ],
+)
+def test_a_refused_section_never_shows_the_token(section: dict[str, Any]) -> None:
+    config = {**STACK, **section}
+    texts = {
+        f"{PROJECT}:{key}": each if isinstance(each, str) else json.dumps(each)
+        for key, each in config.items()
+    }
     with pytest.raises(ConfigError) as refusal:
-        parse({**STACK, "huggingFace": {"token": {"oops": "hf_secret"}}}, {"huggingFace"})
+        from_text(texts, set(texts))
     assert "hf_secret" not in str(refusal.value)
     assert "[secret]" in str(refusal.value)
+
+
+def test_a_number_is_text_where_pulumi_writes_one_and_is_to_be_quoted_elsewhere() -> None:
+    tags = parse({**STACK, "tags": {"owner": 7, "more": {"costCenter": 1234}}}, set()).settings.tags
+    assert (tags.owner, tags.more["costCenter"]) == ("7", "1234")
+    with pytest.raises(ConfigError) as refusal:
+        parse({**STACK, "cluster": {"kind": "eks", "region": "us-east-2", "version": 1.34}}, set())
+    assert str(refusal.value) == f"{PROJECT}:cluster.version: 1.34 is not text; write it in quotes"
 
 
 def test_an_encrypted_token_is_taken_and_hidden() -> None:
