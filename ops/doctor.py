@@ -95,7 +95,7 @@ def examine(stack: Stack, state: automation.State) -> Iterator[Finding]:
     if stack.embedded:
         yield ok("cluster", "the embedded one: nothing of it is paid for, and `up` makes what it needs")
         return
-    yield from machine.pulumi_cli(PROJECT, stack.name)
+    yield from machine.pulumi_cli(PROJECT, stack.full_name)
     if isinstance(plan.cluster, AwsCluster):
         yield from _on_aws(plan, plan.cluster, stack.name, state)
     else:

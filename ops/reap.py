@@ -54,7 +54,7 @@ def _let_in(found: Stack, report: Report) -> None:
 def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterator[str]:
     """Take down every stack that is due, or the one; yields a line for each. Raises ReapError after the last."""
     failed, seen = [], set()
-    for name, embedded, why, lease in due():
+    for name, embedded, why, lease in due(report):
         if stack not in (None, name) or name in seen:
             continue
         seen.add(name)
@@ -73,17 +73,17 @@ def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterat
         raise ReapError("\n".join(failed))
 
 
-def due() -> Iterator[tuple[str, bool, str, Lease | None]]:
+def due(report: Report) -> Iterator[tuple[str, bool, str, Lease | None]]:
     """Stacks that should be down: name, whether embedded, why, the lease that says so."""
     for lease in leases():
         if why := lease.why_over():
             yield lease.stack, lease.embedded, why, lease
     if automation.available():
-        yield from _past_their_time()
+        yield from _past_their_time(report)
 
 
-def _past_their_time() -> Iterator[tuple[str, bool, str, None]]:
-    summaries = automation.summaries(PROJECT)
+def _past_their_time(report: Report) -> Iterator[tuple[str, bool, str, None]]:
+    summaries = automation.summaries(PROJECT, report=report)
     deployed = {summary.name: summary for summary in summaries if summary.resource_count}
     for name in stacks(PROJECT):
         if name not in deployed:

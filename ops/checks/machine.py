@@ -24,24 +24,24 @@ _OWN_BACKENDS = ("file://", "s3://", "gs://", "azblob://")
 
 
 def pulumi_cli(project: Path, stack: str) -> Iterator[Finding]:
-    """Pulumi's CLI, its login, and a passphrase where its backend wants one."""
+    """Pulumi's CLI, its login, and a passphrase where its backend wants one. stack: as Pulumi is to be asked for it."""
     about = "Pulumi"
     if not automation.available():
         yield wrong(about, f"no Pulumi CLI on PATH; {automation.HOW_TO_GET_PULUMI}")
         return
     try:
-        backend = automation.backend(project)
+        place = automation.place(project, stack)
     except automation.LoggedOutError as error:
         yield wrong(about, str(error))
         return
-    if backend.startswith(_OWN_BACKENDS) and not _has_passphrase(project, stack):
+    if place.backend.startswith(_OWN_BACKENDS) and not _has_passphrase(project, place.stack):
         yield wrong(
             about,
-            f"{backend} encrypts secrets with a passphrase, and none is given; set PULUMI_CONFIG_PASSPHRASE or "
+            f"{place.backend} encrypts secrets with a passphrase, and none is given; set PULUMI_CONFIG_PASSPHRASE or "
             "PULUMI_CONFIG_PASSPHRASE_FILE",
         )
         return
-    yield ok(about, f"logged in to {backend}")
+    yield ok(about, f"logged in; {place}")
 
 
 def aws_cli() -> Iterator[Finding]:

@@ -111,11 +111,6 @@ def members(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[di
     return sorted(found.values(), key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
 
 
-def applied(kubectl: Kubectl, namespace: str, stack: str) -> bool:
-    """Whether the stack was put on the cluster by `apply`."""
-    return _parent(kubectl, namespace, stack) is not None
-
-
 def applyset(stack: str) -> str:
     """Name of the Secret that stands for the stack's ApplySet."""
     return f"dynamo-gpt-oss-{stack}"

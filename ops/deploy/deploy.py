@@ -14,7 +14,7 @@ from ops.aws.own import own
 from ops.checks import existing_cluster
 from ops.deploy import embedded, preflight, teardown
 from ops.deploy.apply import Changes, apply, members
-from ops.deploy.destination import is_through_pulumi, require_pulumi
+from ops.deploy.destination import Deployer, deployer, opened, require_pulumi
 from ops.deploy.wait import Waiter
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi import automation, pending
@@ -40,10 +40,11 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     existing_cluster.check(stack.plan, kubectl)
     if stack.own_nodes:
         embedded.add_cpu_node(stack, state)
-    if is_through_pulumi(stack, kubectl, state):
-        opened = automation.make_stack(PROJECT, stack.name, embedded=True, report=report)
-        pending.mend(opened, report, kubectl=kubectl)
-        changes: object = automation.up(opened, report)
+    by = deployer(stack, kubectl, state)
+    if by is not Deployer.KUBECTL:
+        found = opened(stack, by, automation.make_stack, report)
+        pending.mend(found, report, kubectl=kubectl)
+        changes: object = automation.up(found, report)
     else:
         changes = _apply(evaluation, stack, kubectl, report, state)
     report(f"{stack.name}: {changes}")
@@ -66,10 +67,11 @@ def down(
             return
         embedded.start(stack, report, state)
     kubectl = embedded_kubectl(state)
-    if is_through_pulumi(stack, kubectl, state):
-        opened = automation.open_stack(PROJECT, stack.name, embedded=True, report=report)
-        pending.mend(opened, report, kubectl=kubectl)
-        automation.down(opened, report)
+    by = deployer(stack, kubectl, state)
+    if by is not Deployer.KUBECTL:
+        found = opened(stack, by, automation.open_stack, report)
+        pending.mend(found, report, kubectl=kubectl)
+        automation.down(found, report)
     else:
         evaluation = evaluate(PROJECT, stack.file)
         objects = teardown.order(
@@ -96,11 +98,11 @@ def _up_through_pulumi(stack: Stack, report: Report) -> Mapping[str, Any]:
 
     state = automation.state(PROJECT, stack.full_name)
     doctor.check(stack, state, report)
-    opened = automation.make_stack(PROJECT, stack.full_name, report=report)
+    found = automation.make_stack(PROJECT, stack.full_name, report=report)
     doctor.check_account(stack.plan, state.resources)
-    pending.mend(opened, report, state=state)
-    report(f"{stack.name}: {automation.up(opened, report)}")
-    return automation.outputs(opened)
+    pending.mend(found, report, state=state)
+    report(f"{stack.name}: {automation.up(found, report)}")
+    return automation.outputs(found)
 
 
 def _down_through_pulumi(stack: Stack, report: Report) -> None:
@@ -108,13 +110,13 @@ def _down_through_pulumi(stack: Stack, report: Report) -> None:
     from ops import doctor  # noqa: PLC0415  as above
     from ops.aws import leftovers, let_in  # noqa: PLC0415
 
-    opened = automation.open_stack(PROJECT, stack.full_name, report=report)
-    state = automation.State(lambda: opened)
+    found = automation.open_stack(PROJECT, stack.full_name, report=report)
+    state = automation.State(lambda: found)
     doctor.check_region(stack.plan, state.resources)
     doctor.check_account(stack.plan, state.resources)
     let_in.caller(stack.plan, state.resources, report)
-    pending.mend(opened, report, state=state, strict=False)
-    automation.down(opened, report)
+    pending.mend(found, report, state=state, strict=False)
+    automation.down(found, report)
     leftovers.check(stack.file, stack.plan, own(state.resources), report)
 
 

@@ -126,7 +126,7 @@ def _node(
 
 def is_used(kubectl: Kubectl, state: Path) -> bool:
     """Whether other stacks' objects, anybody's graphs or retained weights are on the cluster."""
-    if state == STATE and automation.EMBEDDED_BACKEND.exists():
+    if state == STATE and automation.available() and automation.EMBEDDED_BACKEND.exists():
         known = automation.summaries(PROJECT, embedded=True)
         if any(summary.resource_count for summary in known):
             return True

@@ -12,8 +12,9 @@ from embedded import cluster, dataplane
 from embedded.paths import PROJECT, STATE
 from graphs.kubectl import Kubectl
 from ops.deploy.apply import GRAPH_KIND, live, members
-from ops.deploy.destination import is_through_pulumi, require_pulumi
+from ops.deploy.destination import Deployer, deployer, opened, require_pulumi
 from ops.evaluate import evaluate
+from ops.progress import tell
 from ops.pulumi import automation
 from ops.stack.cluster import embedded_kubectl
 from ops.stack.stack import Stack
@@ -39,23 +40,26 @@ def status(stack: Stack, *, state: Path = STATE) -> list[str]:
 def _there(stack: Stack, kubectl: Kubectl, state: Path) -> list[dict[str, Any]]:
     """The stack's objects on the embedded cluster, newest first."""
     evaluation = evaluate(PROJECT, stack.file)
-    if not is_through_pulumi(stack, kubectl, state):
+    by = deployer(stack, kubectl, state)
+    if by is Deployer.KUBECTL:
         return members(kubectl, evaluation, stack.namespace)
     # What Pulumi makes has no label of ours; its state says whether it made anything.
     try:
-        automation.open_stack(PROJECT, stack.name, embedded=True)
+        opened(stack, by, automation.open_stack, tell)
     except automation.NoStackError:
+        if by is Deployer.LOGIN:
+            raise
         return []
     found = [live(kubectl, resource.inputs) for resource in manifests(evaluation)]
     return [obj for obj in reversed(found) if obj]
 
 
-def _state_lines(opened: PulumiStack) -> list[str]:
-    kinds = Counter(str(resource["type"]) for resource in automation.resources(opened))
+def _state_lines(found: PulumiStack) -> list[str]:
+    kinds = Counter(str(resource["type"]) for resource in automation.resources(found))
     made = sum(kinds.values()) - kinds["pulumi:pulumi:Stack"]
     if not made:
         return ["nothing is deployed"]
-    outputs = automation.outputs(opened)
+    outputs = automation.outputs(found)
     graphs = sum(count for kind, count in kinds.items() if kind.endswith(f":{GRAPH_KIND}"))
     node_groups = kinds["aws:eks/nodeGroup:NodeGroup"]
     summary = f"{made} resources, {node_groups} node groups and {graphs} graphs among them"

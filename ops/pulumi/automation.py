@@ -3,13 +3,14 @@
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pulumi import automation
 
-from embedded.paths import STATE
+from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from ops.fingerprint import PLAIN
 from ops.progress import tell
@@ -61,6 +62,34 @@ class State:
         return list(self.deployment.get("resources") or ())
 
 
+@dataclass(frozen=True)
+class Place:
+    """Where Pulumi has a stack, or would have it. backend: its address. organization: empty where there is none."""
+
+    stack: str
+    organization: str
+    backend: str
+
+    def __str__(self) -> str:
+        of = f" of organization {self.organization}" if self.organization else ""
+        return f"stack {self.stack}{of} in {self.backend}"
+
+
+class _Workspace(automation.LocalWorkspace):
+    """Leaves alone which stack is selected, and with it what a person's next `pulumi` without `--stack` changes."""
+
+    def select_stack(self, stack_name: str) -> None:
+        """See that it is there."""
+        self._run("stack", "--stack", stack_name, "--show-name")
+
+    def create_stack(self, stack_name: str) -> None:
+        """Make it."""
+        self._run("stack", "init", stack_name, "--no-select")
+
+    def _run(self, *arguments: str) -> None:
+        self.pulumi_command.run([*arguments], self.work_dir, self.env_vars)
+
+
 def available() -> bool:
     """Whether a Pulumi CLI is on PATH."""
     return shutil.which("pulumi") is not None
@@ -74,12 +103,14 @@ def open_stack(
     embedded: its state lives and ends with the embedded cluster, and it holds no secret worth a passphrase.
     Raises LoggedOutError, NoStackError, PulumiError.
     """
-    options = _options(embedded=embedded)
-    where = _backend(project, stack, options)
+    if embedded and not EMBEDDED_BACKEND.exists():
+        raise NoStackError(f"--stack: there is no stack {stack} on the embedded cluster")
+    workspace = _workspace(project, embedded=embedded)
+    where = _place(workspace, stack)
     report(f"Pulumi: {where}")
     try:
         with explained("open the stack"):
-            return automation.select_stack(stack, work_dir=str(project), opts=options)
+            return automation.Stack.select(stack, workspace)
     except automation.StackNotFoundError:
         raise NoStackError(
             f"--stack: there is no {where}; `pulumi stack ls` lists this backend's stacks, `pulumi login` and "
@@ -96,17 +127,27 @@ def make_stack(
     project: Path, stack: str, *, embedded: bool = False, report: Report = tell
 ) -> automation.Stack:
     """The stack, made if it is not there yet: for `up` alone. Raises LoggedOutError, PulumiError."""
-    options = _options(embedded=embedded)
-    report(f"Pulumi: {_backend(project, stack, options)}")
+    if embedded:
+        EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
+    workspace = _workspace(project, embedded=embedded)
+    report(f"Pulumi: {_place(workspace, stack)}")
     with explained("open the stack"):
-        return automation.create_or_select_stack(stack, work_dir=str(project), opts=options)
+        return automation.Stack.create_or_select(stack, workspace)
 
 
-def summaries(project: Path, *, embedded: bool = False) -> list[automation.StackSummary]:
+def summaries(
+    project: Path, *, embedded: bool = False, report: Report = lambda _: None
+) -> list[automation.StackSummary]:
     """Every stack of the project in the backend. Raises LoggedOutError, PulumiError."""
-    workspace = _workspace(project, _options(embedded=embedded))
+    workspace = _workspace(project, embedded=embedded)
+    report(f"Pulumi: stacks in {_address(_who_am_i(workspace))}")
     with explained("list the stacks"):
         return workspace.list_stacks()
+
+
+def is_at_home(stack: str) -> bool:
+    """Whether a stack's state is with the embedded cluster. Raises PulumiError."""
+    return EMBEDDED_BACKEND.exists() and any(each.name == stack for each in summaries(PROJECT, embedded=True))
 
 
 def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
@@ -147,7 +188,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
 
     Secrets stay hidden. Raises LoggedOutError, PulumiError.
     """
-    workspace = _workspace(project, _options(embedded=False))
+    workspace = _workspace(project, embedded=False)
     with explained(f"read the config of {stack}"):
         # Automation's own get_all_config would ask for every secret in clear.
         found = workspace.pulumi_command.run(
@@ -173,39 +214,31 @@ def down(stack: automation.Stack, report: Report) -> None:
         stack.workspace.remove_stack(stack.name, preserve_config=True)
 
 
-def _options(*, embedded: bool) -> automation.LocalWorkspaceOptions:
+def _workspace(project: Path, *, embedded: bool) -> _Workspace:
     """No backend is chosen for a real stack: the verbs look where `pulumi` itself does."""
-    if not embedded:
-        return automation.LocalWorkspaceOptions(env_vars=dict(_ENVIRONMENT), pulumi_command=Cli())
-    EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
     own = {"PULUMI_BACKEND_URL": EMBEDDED_BACKEND.as_uri(), "PULUMI_CONFIG_PASSPHRASE": ""}
-    return automation.LocalWorkspaceOptions(env_vars=_ENVIRONMENT | own, pulumi_command=Cli())
+    environment = _ENVIRONMENT | (own if embedded else {})
+    return _Workspace(work_dir=str(project), env_vars=environment, pulumi_command=Cli())
 
 
-def _workspace(project: Path, options: automation.LocalWorkspaceOptions) -> automation.LocalWorkspace:
-    return automation.LocalWorkspace(
-        work_dir=str(project), env_vars=options.env_vars, pulumi_command=options.pulumi_command
-    )
+def place(project: Path, stack: str) -> Place:
+    """Of a stack on a real cluster. Raises LoggedOutError."""
+    return _place(_workspace(project, embedded=False), stack)
 
 
-def backend(project: Path) -> str:
-    """Address of the backend for stacks on real clusters. Raises LoggedOutError."""
-    who = _who_am_i(_workspace(project, _options(embedded=False)))
-    return who.url or f"the backend of {who.user}"
-
-
-def _backend(project: Path, stack: str, options: automation.LocalWorkspaceOptions) -> str:
-    """The stack with its backend and organization, in words. Raises LoggedOutError."""
-    workspace = _workspace(project, options)
+def _place(workspace: _Workspace, stack: str) -> Place:
     who = _who_am_i(workspace)
     organization = stack.rpartition("/")[0].partition("/")[0]
     if who.organizations and not organization:
         organization = _default_organization(workspace) or who.user
-    place = f" of organization {organization}" if organization else ""
-    return f"stack {short_name(stack)}{place} in {who.url or 'the backend of ' + who.user}"
+    return Place(short_name(stack), organization, _address(who))
 
 
-def _who_am_i(workspace: automation.LocalWorkspace) -> automation.WhoAmIResult:
+def _address(who: automation.WhoAmIResult) -> str:
+    return who.url or f"the backend of {who.user}"
+
+
+def _who_am_i(workspace: _Workspace) -> automation.WhoAmIResult:
     try:
         return workspace.who_am_i()
     except automation.CommandError:
@@ -215,7 +248,7 @@ def _who_am_i(workspace: automation.LocalWorkspace) -> automation.WhoAmIResult:
         ) from None
 
 
-def _default_organization(workspace: automation.LocalWorkspace) -> str:
+def _default_organization(workspace: _Workspace) -> str:
     try:
         return workspace.pulumi_command.run(
             ["org", "get-default"], workspace.work_dir, workspace.env_vars

@@ -62,7 +62,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "aws").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin:/bin")
     monkeypatch.setattr(automation, "available", lambda: True)
-    monkeypatch.setattr(automation, "backend", lambda _: "https://app.pulumi.com/ada")
+    monkeypatch.setattr(
+        automation, "place", lambda _, stack: automation.Place(stack, "", "https://app.pulumi.com/ada")
+    )
     deployed(monkeypatch)
     monkeypatch.setattr(api_reach, "own_address", lambda: OWN)
     return tmp_path
@@ -103,7 +105,7 @@ def test_an_account_that_has_everything(account: Callable[[str], Simulated]) -> 
     account(REGION)
     lines = examined(STACK)
     assert lines[:-2] == [
-        "ok           Pulumi: logged in to https://app.pulumi.com/ada",
+        "ok           Pulumi: logged in; stack mine in https://app.pulumi.com/ada",
         "ok           stack file: says all that a deployment asks for",
         "ok           aws executable: aws-cli/2.31.0",
         "ok           credentials: account 123456789012 as arn:aws:sts::123456789012:user/moto",
@@ -456,7 +458,7 @@ def test_an_aws_that_does_not_run_is_wrong(machine: Path) -> None:
 def test_a_passphrase_is_asked_for_before_pulumi_does(
     backend: str, given: dict[str, str], verdict: Verdict, machine: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(automation, "backend", lambda _: backend)
+    monkeypatch.setattr(automation, "place", lambda _, stack: automation.Place(stack, "", backend))
     for name in ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():

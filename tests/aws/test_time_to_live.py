@@ -80,11 +80,11 @@ def test_reap_goes_by_the_same_clock(
 ) -> None:
     deployed_now: Any = SimpleNamespace(name="disagg-b200", resource_count=1, last_update=datetime.now(UTC))
     monkeypatch.setattr(automation, "available", lambda: True)
-    monkeypatch.setattr(automation, "summaries", lambda _: [deployed_now])
+    monkeypatch.setattr(automation, "summaries", lambda _, report: [deployed_now])
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
     monkeypatch.setattr(automation, "resources", lambda _: stack.resources())
     wait(stack, hours)
-    assert [name for name, *_ in reap.due()] == due
+    assert [name for name, *_ in reap.due(print)] == due
 
 
 def test_reap_counts_from_the_last_update_where_no_clock_was_made(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,7 +92,7 @@ def test_reap_counts_from_the_last_update_where_no_clock_was_made(monkeypatch: p
         name="disagg-b200", resource_count=1, last_update=datetime.now(UTC) - 25 * HOUR
     )
     monkeypatch.setattr(automation, "available", lambda: True)
-    monkeypatch.setattr(automation, "summaries", lambda _: [long_ago])
+    monkeypatch.setattr(automation, "summaries", lambda _, report: [long_ago])
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
     monkeypatch.setattr(automation, "resources", lambda _: [])
-    assert [name for name, *_ in reap.due()] == ["disagg-b200"]
+    assert [name for name, *_ in reap.due(print)] == ["disagg-b200"]

@@ -226,7 +226,7 @@ def test_a_refused_section_never_shows_the_token(section: dict[str, Any]) -> Non
 
 
 def test_a_number_is_text_where_pulumi_writes_one_and_is_to_be_quoted_elsewhere() -> None:
-    tags = parse({**STACK, "tags": {"owner": 7, "more": {"costCenter": 1234}}}, set()).settings.tags
+    tags = parse({**STACK, "tags": {"owner": 7, "more": {"costCenter": 1234}}}, set()).billing.tags
     assert (tags.owner, tags.more["costCenter"]) == ("7", "1234")
     with pytest.raises(ConfigError) as refusal:
         parse({**STACK, "cluster": {"kind": "eks", "region": "us-east-2", "version": 1.34}}, set())

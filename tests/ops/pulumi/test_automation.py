@@ -1,6 +1,6 @@
 """Which stack a verb means: looked for where `pulumi` itself looks, named, and never made by accident.
 
-The CLI here is a script of a few lines; tests/engine/test_backends.py asks the real one the same.
+The CLI here is a script of a few lines; tests/engine/test_verbs.py asks the real one the same.
 """
 
 import json
@@ -51,7 +51,7 @@ def called(calls: Path) -> list[list[str | None]]:
 def test_no_backend_is_chosen_for_the_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PULUMI_BACKEND_URL", raising=False)
     monkeypatch.delenv("PULUMI_ACCESS_TOKEN", raising=False)
-    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "stack select": ""}
+    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": ""}
     calls = cli(tmp_path, monkeypatch, answers)
     lines: list[str] = []
     automation.open_stack(PROJECT, "disagg-b200", report=lines.append)
@@ -60,12 +60,12 @@ def test_no_backend_is_chosen_for_the_user(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_stack_of_another_organization(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "stack select": ""}
+    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "--show-name": ""}
     calls = cli(tmp_path, monkeypatch, answers)
     lines: list[str] = []
     automation.open_stack(PROJECT, "infra/disagg-b200", report=lines.append)
     assert lines == ["Pulumi: stack disagg-b200 of organization infra in https://app.pulumi.com/ada"]
-    assert any("stack select --stack infra/disagg-b200" in str(call) for call, _ in called(calls))
+    assert any("stack --stack infra/disagg-b200" in str(call) for call, _ in called(calls))
     assert StackFile.load(PROJECT, "infra/disagg-b200").stack == "disagg-b200"
 
 
@@ -81,7 +81,7 @@ def test_only_up_makes_a_stack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         "version": "v3.272.0",
         "whoami": json.dumps(WHO),
         "org": "acme",
-        "stack select": missing,
+        "--show-name": missing,
     }
     calls = cli(tmp_path, monkeypatch, answers)
     with pytest.raises(
@@ -103,7 +103,7 @@ def test_the_lock_of_a_dead_process_is_taken_away(tmp_path: Path, monkeypatch: p
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     answers: Answers = {
-        "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "stack select": "", "cancel": "",
+        "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": "", "cancel": "",
         "destroy": (255, lock(dead.pid)),
     }  # fmt: skip
     calls = cli(tmp_path, monkeypatch, answers)
@@ -118,7 +118,7 @@ def test_the_lock_of_a_dead_process_is_taken_away(tmp_path: Path, monkeypatch: p
 
 def test_the_lock_of_a_living_process_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: Answers = {
-        "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "stack select": "",
+        "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": "",
         "destroy": (255, lock(os.getpid())),
     }  # fmt: skip
     calls = cli(tmp_path, monkeypatch, answers)
@@ -160,7 +160,7 @@ def test_the_cluster_of_another_stack(tmp_path: Path, monkeypatch: pytest.Monkey
         {"target": "vllm-disagg-h100", "cluster": cluster, "platform": {"install": False}}, set()
     )
     outputs = json.dumps({"kubeconfig": {"clusters": []}})
-    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "stack select": "", "stack output": outputs}
+    answers = {"version": "v3.272.0", "whoami": json.dumps(WHO), "--show-name": "", "stack output": outputs}
     calls = cli(tmp_path, monkeypatch, answers)
     with kubeconfig.kubectl_options(settings, "mine") as options:
         (option,) = options
