@@ -64,7 +64,7 @@ class InferenceGraph(pulumi.ComponentResource):
         # The shape is told from the plan: whether an image is known yet changes nothing about it.
         shape = topology(manifest)
         if args.image is not None:
-            manifest["spec"] = _with_image(manifest["spec"], args.plan.image, args.image)
+            manifest["spec"] = _with_image(manifest["spec"], args.plan.image.reference, args.image)
         seconds = _PULL_SECONDS + rounds(args.plan) * _LOAD_SECONDS
         # Without READY the update ends as soon as the object is stored, ready or not.
         waited = {TOPOLOGY_ANNOTATION: shape, **READY, "pulumi.com/timeoutSeconds": str(seconds)}
@@ -93,7 +93,7 @@ def _scripts(args: InferenceGraphArgs) -> list[dict[str, Any]]:
     plan, namespace = args.plan, args.namespace
     copies = [local_copy.script_config_map(plan, namespace)]
     return [
-        *(copies if plan.copied_weights and not plan.from_bucket else []),
+        *(copies if plan.copied_weights and not plan.cache.from_bucket else []),
         *([worker_pod.script_config_map(plan, namespace)] if plan.in_one_pod else []),
     ]
 

@@ -10,7 +10,7 @@ from components.manifests import job, resource
 from graphs import bucket, model_cache, objects
 from graphs.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
 from graphs.objects import UNAWAITED, annotated
-from targets.plan import Weights
+from targets.weights import Weights
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,9 +10,10 @@ from typing import Any
 
 from graphs.monitoring.queries import FRONTEND_ROLE, ITL, STAGE_REQUESTS, TTFT, of_graph, quantile
 from graphs.objects import READY, annotated, manifest
-from targets.catalogue import Role
-from targets.checks import component_name
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engines import Role
+from targets.naming import component_name
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 
 _POLL_SECONDS = 15
 _QUANTILE = 0.95

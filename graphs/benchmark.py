@@ -21,9 +21,12 @@ from graphs.names import (
     MODEL_PATH,
     frontend_service,
 )
-from targets.catalogue import MODEL_ID, MODEL_REVISION, TARGETS, Benchmark, Role, Target
-from targets.plan import GraphPlan, Weights
+from targets.catalogue import TARGETS
+from targets.engines import Role
+from targets.plan import GraphPlan
+from targets.target import Benchmark, Target
 from targets.versions import AIPERF_VERSION
+from targets.weights import MODEL_ID, MODEL_REVISION, Weights
 
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
 """NVIDIA's own image (255 MB): Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools."""
@@ -136,10 +139,10 @@ def shape_problems(plan: GraphPlan, shape: Benchmark) -> Iterator[str]:
 
 def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:
     whole = shape.isl if worker.role is Role.PREFILL else shape.isl + shape.osl
-    if worker.max_seq_len and whole > worker.max_seq_len:
+    if worker.knobs.max_seq_len and whole > worker.knobs.max_seq_len:
         yield (
             f"benchmark: shape {shape_name(shape)} makes sequences of {whole} tokens for {worker.role} workers, "
-            f"which take {worker.max_seq_len} (max_seq_len)"
+            f"which take {worker.knobs.max_seq_len} (max_seq_len)"
         )
     buffer = worker.engine_file.get("cache_transceiver_config", {}).get("max_tokens_in_buffer")
     if buffer and shape.isl > buffer:

@@ -13,7 +13,7 @@ from graphs import aws_cli, objects, pod_scripts
 from graphs.command import variables
 from graphs.names import CACHE_CLAIM, CACHE_PATH, DOWNLOAD_JOB
 from graphs.scripts.bucket.store import PREFIX
-from targets.plan import Weights
+from targets.weights import Weights
 
 NAME = "model-bucket"
 """Of the ConfigMap that says which bucket, and holds the programs; and of the account of Jobs that read."""

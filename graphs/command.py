@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from graphs.names import CACHE_PATH
-from targets.catalogue import Role
-from targets.plan import Weights
+from targets.engine_knobs import KNOBS, EngineKnobs, Limits, Parallelism
+from targets.engines import Engine, Role
 from targets.releases import Version
+from targets.weights import Weights
 
 _PARSERS_SINCE = Version(1, 0)
 
@@ -41,6 +42,14 @@ def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
         elif value is not None and value is not False:
             words += [flag, str(value)]
     return words
+
+
+def knob_words(engine: Engine, knobs: EngineKnobs, kind: type[Parallelism] | type[Limits]) -> list[str]:
+    """Command-line words for an engine's settings of one kind."""
+    said = (
+        (KNOBS[name].argument(engine), value) for name, value in knobs.values() if name in kind.model_fields
+    )
+    return [word for argument, value in said if argument is not None for word in argument.words(value)]
 
 
 def cached(weights: Weights) -> str:

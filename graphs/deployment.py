@@ -45,9 +45,10 @@ from graphs.security import (
     worker_pod_security,
     worker_security,
 )  # fmt: skip
-from targets.catalogue import Engine, Role
-from targets.checks import component_name
-from targets.plan import GraphPlan, Planner, WorkerPlan
+from targets.engines import Engine, Role
+from targets.naming import component_name
+from targets.parts import Planner, WorkerPlan
+from targets.plan import GraphPlan
 from targets.releases import graph_api_version
 from targets.transport import Transport
 
@@ -107,9 +108,9 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     api_version = graph_api_version(plan.version)
     components = [
         _frontend(plan),
-        *([_endpoint_picker(plan)] if plan.inference_extension else []),
+        *([_endpoint_picker(plan)] if plan.frontend.inference_extension else []),
         *([_worker_pod(plan)] if plan.in_one_pod else [_worker(plan, planned) for planned in plan.workers]),
-        *([_planner(plan, plan.planner)] if plan.planner else []),
+        *([_planner(plan, plan.operation.planner)] if plan.operation.planner else []),
     ]
     spec: dict[str, Any] = {}
     if plan.target.engine is not Engine.MOCKER:
@@ -134,22 +135,22 @@ def _frontend(plan: GraphPlan) -> Component:
     return Component(
         name="Frontend",
         kind="frontend",
-        replicas=plan.knobs.frontend.replicas,
+        replicas=plan.frontend.replicas,
         pod=_pod(
             plan,
             affinity=frontend_affinity(plan),
             volumes=cache.volumes,
-            terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
+            terminationGracePeriodSeconds=plan.operation.termination_grace_period_seconds,
             **cache.spec,
         ),
         container=_container(
-            plan.image,
+            plan.image.reference,
             command,
             env={**_environment(plan, "frontend"), **command.env},
             mounts=[cache.mount],
             probes=probes.frontend(),
         ),
-        requests=plan.target.frontend_requests,
+        requests=plan.target.pods.frontend_requests,
     )
 
 
@@ -173,14 +174,14 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
             mounts=[cache.mount, inference_extension.scratch_mount()],
             probes=probes.endpoint_picker(),
         ),
-        requests=plan.target.frontend_requests,
+        requests=plan.target.pods.frontend_requests,
     )
 
 
 def _sidecar(plan: GraphPlan) -> dict[str, Any]:
     command = frontend.sidecar(plan)
     return _container(
-        plan.image,
+        plan.image.reference,
         command,
         name=inference_extension.SIDECAR,
         # Beside a worker's GPUs, which NVIDIA's runtime shows to a container that asks for none, if its image says so.
@@ -208,7 +209,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
         # Sent again at every update, the number would undo the autoscaler's, which the operator refuses.
         replicas=None if planned.max_replicas else worker.replicas,
         nodes=planned.nodes,
-        shared_memory=plan.target.shared_memory,
+        shared_memory=plan.target.pods.shared_memory,
         requests=requests.of_worker(plan, planned, command),
         gpus=per_node,
         devices=kv_transfer.devices(plan, per_node),
@@ -220,13 +221,13 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             security=worker_pod_security(plan.grants),
             affinity=worker_affinity(plan, worker.role),
             volumes=volumes,
-            terminationGracePeriodSeconds=plan.knobs.termination_grace_period_seconds,
+            terminationGracePeriodSeconds=plan.operation.termination_grace_period_seconds,
             **cache.spec,
             **worker_nodes(plan),
             **({"resourceClaims": [compute_domain.pod_claim(plan)]} if claims else {}),
         ),
         container=_container(
-            plan.image,
+            plan.image.reference,
             command,
             env={
                 **_worker_environment(plan, worker.role),
@@ -238,7 +239,7 @@ def _worker(plan: GraphPlan, planned: WorkerPlan) -> Component:
             probes=probes.worker(),
             security=_worker_security(plan),
         ),
-        sidecar=_sidecar(plan) if plan.inference_extension else None,
+        sidecar=_sidecar(plan) if plan.frontend.inference_extension else None,
     )
 
 
@@ -308,7 +309,7 @@ def _planner(plan: GraphPlan, planned: Planner) -> Component:
         container=_container(
             planner.image(plan),
             planner.command(plan, planned),
-            env={"DYN_LOG": plan.knobs.log_level},
+            env={"DYN_LOG": plan.operation.log_level},
             mounts=[],
             # Live from the start, ready once the workers are.
             probes=probes.worker(),
@@ -322,19 +323,19 @@ def _environment(plan: GraphPlan, service: str) -> dict[str, str]:
         # Nothing is fetched at run time: the weights are in the cache, which workers mount read-only.
         "HF_HUB_OFFLINE": "1",
         "HF_MODULES_CACHE": "/tmp/hf_modules",
-        "DYN_LOG": plan.knobs.log_level,
+        "DYN_LOG": plan.operation.log_level,
         **observability.environment(plan, service),
     }
 
 
 def _worker_environment(plan: GraphPlan, role: Role) -> dict[str, str]:
     """What workers of every engine and transport have, in pods of their own as in one."""
-    drain, planned = rolling.worker_environment(plan), planner.WORKER_ENV if plan.planner else {}
+    drain, planned = rolling.worker_environment(plan), planner.WORKER_ENV if plan.operation.planner else {}
     return {**_environment(plan, role.value), **drain, **planned}
 
 
 def _pod(plan: GraphPlan, *, security: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    return objects.pod([plan.image_knobs.pull_secret], security=security, **spec)
+    return objects.pod([plan.image.pull_secret], security=security, **spec)
 
 
 def _container(
@@ -425,7 +426,7 @@ def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -
     if component.nodes > 1:
         common["multinode"] = {"nodeCount": component.nodes}
     # The picker's and the Planner's images are never the user's: their tags say their version.
-    said = plan.image_knobs.runtime_version if plan.says_runtime_version else None
+    said = plan.image.runtime_version if plan.says_runtime_version else None
     if said and component.kind not in ("epp", "planner"):
         common["runtimeVersionOverride"] = said
     return common

@@ -8,8 +8,9 @@ from typing import Any
 
 from graphs.objects import manifest
 from graphs.placement import GRAPH_LABEL
-from targets.checks import component_name
-from targets.plan import GraphPlan, WorkerPlan
+from targets.naming import component_name
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 
 _COMPONENT_LABEL = "nvidia.com/dynamo-component"
 
@@ -17,7 +18,7 @@ _COMPONENT_LABEL = "nvidia.com/dynamo-component"
 def budgets(plan: GraphPlan, namespace: str) -> list[dict[str, Any]]:
     """A budget for the frontends, if there are several, and for each role whose workers stand on several nodes."""
     found = []
-    if plan.knobs.frontend.replicas > 1:
+    if plan.frontend.replicas > 1:
         found.append(_budget(plan, namespace, "Frontend", 1))
     for planned in plan.workers:
         together = _on_one_node(plan, planned)

@@ -8,16 +8,16 @@ from targets.plan import GraphPlan
 
 def command(plan: GraphPlan) -> Command:
     """The frontend's command line."""
-    kv = plan.router_mode == "kv"
+    kv = plan.frontend.router_mode == "kv"
     args = flags(
         [
-            ("--router-mode", plan.router_mode),
-            ("--kv-cache-block-size", plan.target.kv_block_size if kv else None),
+            ("--router-mode", plan.frontend.router_mode),
+            ("--kv-cache-block-size", plan.target.serving.kv_block_size if kv else None),
             ("--http-port", HTTP_PORT),
             ("--migration-limit", MIGRATION_LIMIT if plan.version >= FRONTEND_MIGRATES_SINCE else None),
         ]
     )
-    return _command(plan, *args, *plan.knobs.frontend.extra_args)
+    return _command(plan, *args, *plan.frontend.extra_args)
 
 
 def sidecar(plan: GraphPlan) -> Command:
@@ -26,7 +26,7 @@ def sidecar(plan: GraphPlan) -> Command:
     The endpoint picker has chosen them already, so nothing in the user's arguments may choose again.
     """
     args = flags([("--router-mode", "direct"), ("--http-port", HTTP_PORT)])
-    return _command(plan, *plan.knobs.frontend.extra_args, *args)
+    return _command(plan, *plan.frontend.extra_args, *args)
 
 
 def _command(plan: GraphPlan, *args: str) -> Command:
@@ -36,6 +36,6 @@ def _command(plan: GraphPlan, *args: str) -> Command:
         env={
             "TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH,
             **frontend_environment(plan),
-            **plan.knobs.frontend.env,
+            **plan.frontend.env,
         },
     )

@@ -32,8 +32,8 @@ def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], names
     While it sleeps the kubelet takes no image away. It asks for no GPU, and is given none where the container runtime
     would give them to whoever has the images' own environment.
     """
-    images = sorted({each.image for each in plans})
-    pull_secrets = sorted({each.image_knobs.pull_secret for each in plans if each.image_knobs.pull_secret})
+    images = sorted({each.image.reference for each in plans})
+    pull_secrets = sorted({each.image.pull_secret for each in plans if each.image.pull_secret})
     pod = objects.pod(
         pull_secrets,
         nodeSelector={INSTANCE_TYPE_LABEL: instance_type},

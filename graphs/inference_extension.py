@@ -7,8 +7,9 @@ component) and the picker's own code (what it reads of a request).
 from typing import Any
 
 from graphs.names import VOCABULARY_PATH
-from targets.catalogue import MODEL_ID
-from targets.plan import ENDPOINT_PICKER_REPOSITORY, GraphPlan
+from targets.images import ENDPOINT_PICKER_REPOSITORY
+from targets.plan import GraphPlan
+from targets.weights import MODEL_ID
 
 POOL_GROUP = "inference.networking.k8s.io"
 POOL_VERSION = "v1"
@@ -53,11 +54,11 @@ def picker_environment(plan: GraphPlan) -> dict[str, str]:
     environment = {
         "DYN_MODEL_NAME": MODEL_ID,
         # Without events it predicts what a worker has cached from what it sent there.
-        "DYN_USE_KV_EVENTS": str(plan.router_mode == "kv").lower(),
+        "DYN_USE_KV_EVENTS": str(plan.frontend.router_mode == "kv").lower(),
         "TIKTOKEN_ENCODINGS_BASE": VOCABULARY_PATH,
     }
-    if plan.target.kv_block_size is not None:
-        environment["DYN_KV_CACHE_BLOCK_SIZE"] = str(plan.target.kv_block_size)
+    if plan.target.serving.kv_block_size is not None:
+        environment["DYN_KV_CACHE_BLOCK_SIZE"] = str(plan.target.serving.kv_block_size)
     if not plan.reuses_kv_blocks:
         # A prompt's blocks are gone when its answer is: prefer the least loaded worker, never a former one.
         environment |= {"DYN_ROUTER_ASSUME_KV_REUSE": "false", "DYN_ROUTER_KV_OVERLAP_SCORE_CREDIT": "0"}

@@ -3,9 +3,10 @@
 Sources: Dynamo's guides to EFA on AWS, to disaggregated communication and to KV cache transfer with TensorRT-LLM.
 """
 
-from targets.catalogue import Engine, Role
+from targets.engines import Engine, Role
 from targets.hardware import Gpu
-from targets.plan import GraphPlan, WorkerPlan
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 from targets.releases import Version
 from targets.transport import Transport
 
@@ -75,7 +76,7 @@ def backend(plan: GraphPlan) -> str:
     The guides to EFA (1.2 to 1.5) name LIBFABRIC for every engine: UCX stages through host memory on kernels from 6.8
     on, which EKS's nodes have. The guide to TensorRT-LLM recommends UCX.
     """
-    return (plan.knobs.kv_transfer.backend or "libfabric").upper()
+    return (plan.handover.backend or "libfabric").upper()
 
 
 def _engine_over_efa(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
@@ -102,7 +103,7 @@ def devices(plan: GraphPlan, gpus: int) -> dict[str, str]:
         case Transport.EFA:
             return {EFA_DEVICE: str(instance.efa_devices // instance.gpus * gpus)}
         case Transport.RDMA:
-            return {plan.knobs.kv_transfer.rdma_resource: str(gpus)}
+            return {plan.handover.rdma_resource: str(gpus)}
         case _:
             return {}
 

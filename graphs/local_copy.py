@@ -53,7 +53,7 @@ def init_container(plan: GraphPlan) -> dict[str, Any]:
     }
     return objects.container(
         "copy-weights",
-        plan.image,
+        plan.image.reference,
         ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"],
         env=variables(env),
         volumeMounts=[

@@ -4,24 +4,23 @@ Source: the argument parser of each released `ai-dynamo` package (`dynamo.mocker
 parsers: answers are random tokens.
 """
 
-from graphs.command import Command, disaggregation_mode, flags
+from graphs.command import Command, disaggregation_mode, flags, knob_words
 from graphs.names import MODEL_PATH
-from targets.catalogue import MODEL_ID
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engine_knobs import Limits
+from targets.engines import Engine
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
+from targets.weights import MODEL_ID
 
 
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The worker's command line; of the model it reads only configuration and tokenizer."""
     worker = planned.worker
-    args = flags(
-        [
-            ("--model-path", MODEL_PATH),
-            ("--model-name", MODEL_ID),
-            ("--disaggregation-mode", disaggregation_mode(worker.role)),
-            ("--max-num-batched-tokens", worker.max_num_tokens),
-            ("--max-num-seqs", worker.max_batch_size),
-        ]
-    )
+    mode = ("--disaggregation-mode", disaggregation_mode(worker.role))
+    args = [
+        *flags([("--model-path", MODEL_PATH), ("--model-name", MODEL_ID), mode]),
+        *knob_words(Engine.MOCKER, worker.knobs, Limits),
+    ]
     return Command(
-        module="dynamo.mocker", args=(*args, *worker.arguments, *planned.extra_args), env=plan.target.env
+        module="dynamo.mocker", args=(*args, *worker.arguments, *planned.extra_args), env=plan.target.pods.env
     )

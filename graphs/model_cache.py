@@ -16,7 +16,7 @@ from graphs.names import (
 )  # fmt: skip
 from graphs.placement import on_archs
 from graphs.security import USER, container_security
-from targets.plan import Weights
+from targets.weights import Weights
 
 _SCRIPT = "download_model.py"
 _TOKEN_PATH = "/var/run/secrets/hugging-face"

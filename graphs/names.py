@@ -1,6 +1,6 @@
 """Names and labels that several objects must agree on. Pure."""
 
-from targets.catalogue import MODEL_ID, MODEL_REVISION
+from targets.weights import MODEL_ID, MODEL_REVISION
 
 LABEL_PREFIX = "dynamo-gpt-oss"
 MANAGED_BY = {"app.kubernetes.io/managed-by": "dynamo-gpt-oss"}

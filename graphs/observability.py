@@ -9,7 +9,7 @@ from targets.plan import GraphPlan
 
 def environment(plan: GraphPlan, service: str) -> dict[str, str]:
     """service: what the process is called in traces and logs beside the graph's name, for example `prefill`."""
-    said = plan.observability
+    said = plan.operation.observability
     env = {"DYN_LOGGING_JSONL": "true"} if said.json_logs else {}
     if said.otlp_endpoint is None:
         return env

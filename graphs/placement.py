@@ -5,7 +5,7 @@ from typing import Any
 
 from graphs.gpu_nodes import ARCH_LABEL, GPU_TAINT, GpuNodes, among, node_affinity
 from graphs.names import ROLE_LABEL, WORKERS_LABEL
-from targets.catalogue import Role
+from targets.engines import Role
 from targets.hardware import GPU_PRODUCT
 from targets.plan import GraphPlan
 from targets.transport import Transport
@@ -23,7 +23,7 @@ def worker_affinity(plan: GraphPlan, role: Role) -> dict[str, Any]:
     """
     gpu = plan.pool.instance.gpu
     if gpu is None:
-        return on_archs(plan.image_knobs.archs)
+        return on_archs(plan.image.archs)
     nodes = GpuNodes(
         product=plan.pool.gpu_product or GPU_PRODUCT[gpu], pool=plan.pool.name, alike=plan.pool.alike
     )
@@ -77,7 +77,7 @@ def _together(plan: GraphPlan) -> dict[str, Any]:
 
 def cpu_affinity(plan: GraphPlan) -> dict[str, Any]:
     """A node the image runs on, without GPUs where there is one."""
-    return node_affinity(among(ARCH_LABEL, *plan.image_knobs.archs), off_gpus=True)
+    return node_affinity(among(ARCH_LABEL, *plan.image.archs), off_gpus=True)
 
 
 def on_archs(archs: Sequence[str]) -> dict[str, Any]:

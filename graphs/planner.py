@@ -6,8 +6,10 @@ Source: `PlannerConfig` of the released `ai-dynamo` package (dynamo.planner.conf
 import json
 
 from graphs.command import Command
-from targets.catalogue import Role
-from targets.plan import PLANNER_REPOSITORY, GraphPlan, Planner
+from targets.engines import Role
+from targets.images import PLANNER_REPOSITORY
+from targets.parts import Planner
+from targets.plan import GraphPlan
 
 _MODE = {
     (Role.PREFILL, Role.DECODE): "disagg",

@@ -20,16 +20,16 @@ class PodCache:
 def pod_cache(plan: GraphPlan, *, weights: bool) -> PodCache:
     """For pods of a graph. weights: whether they load them, which others have no use for."""
     copied = bool(plan.copied_weights) and weights
-    if plan.from_bucket:
-        gib, models = (plan.copy_gib, plan.copied_weights) if copied else (None, plan.weights)
+    if plan.cache.from_bucket:
+        gib, models = (plan.copy_gib, plan.copied_weights) if copied else (None, plan.cache.weights)
         return PodCache(
             volumes=bucket.volumes(gib),
             mount=mount(),
-            spec={"initContainers": bucket.fetching(plan.image, models, gib)},
+            spec={"initContainers": bucket.fetching(plan.image.reference, models, gib)},
         )
     shared = {
         "name": CACHE_CLAIM,
-        "persistentVolumeClaim": {"claimName": plan.cache_claim or CACHE_CLAIM, "readOnly": True},
+        "persistentVolumeClaim": {"claimName": plan.cache.claim or CACHE_CLAIM, "readOnly": True},
     }
     if copied:
         return PodCache(

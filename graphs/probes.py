@@ -7,7 +7,7 @@ a frontend counts as ready there before any model is served (dynamo#9200).
 from typing import Any
 
 from graphs.names import HTTP_PORT, SYSTEM_PORT
-from targets.catalogue import MODEL_ID
+from targets.weights import MODEL_ID
 
 _PICKER_HEALTH_PORT = 9003
 _MODEL_LISTED = (

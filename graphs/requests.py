@@ -6,9 +6,10 @@ Source of the host buffer: vLLM's NixlConnector, which with `kv_buffer_device: c
 import math
 
 from graphs.command import Command
-from targets.catalogue import WEIGHTS_GB
 from targets.hardware import GPU_MEMORY_MIB
-from targets.plan import GraphPlan, WorkerPlan
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
+from targets.weights import WEIGHTS_GB
 
 _CPUS_PER_GPU = 12
 """Half of what nodes of eight GPUs have, and three quarters of the smallest's, which runs the node's own pods too."""
@@ -32,7 +33,7 @@ def of_worker(plan: GraphPlan, planned: WorkerPlan, command: Command) -> dict[st
 
 
 def _weights_gib(plan: GraphPlan) -> int:
-    return math.ceil(sum(WEIGHTS_GB[each.model] for each in plan.weights) * 1e9 / 2**30)
+    return math.ceil(sum(WEIGHTS_GB[each.model] for each in plan.cache.weights) * 1e9 / 2**30)
 
 
 def _buffer_gib(plan: GraphPlan, planned: WorkerPlan, command: Command, gpus: int) -> int:
@@ -40,6 +41,6 @@ def _buffer_gib(plan: GraphPlan, planned: WorkerPlan, command: Command, gpus: in
     gpu = plan.pool.instance.gpu
     if gpu is None or not any('"kv_buffer_device":"cpu"' in argument for argument in command.args):
         return 0
-    share = planned.worker.free_gpu_memory_fraction or _GPU_SHARE
+    share = planned.worker.knobs.free_gpu_memory_fraction or _GPU_SHARE
     shard = _weights_gib(plan) * gpus / planned.worker.gpus
     return math.ceil(gpus * GPU_MEMORY_MIB[gpu] / 1024 * share - shard)

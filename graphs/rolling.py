@@ -34,14 +34,14 @@ def annotations(plan: GraphPlan) -> dict[str, str]:
     Its own numbers wait for GPUs that the old generation holds, which on a full node is for ever. Prefill and decode
     go together: the operator replaces each at its own pace, and the two generations do not see each other's workers.
     """
-    if plan.knobs.surge:
+    if plan.operation.surge:
         return {_MAX_SURGE: "100%", _MAX_UNAVAILABLE: "0"}
     return {_MAX_SURGE: "0", _MAX_UNAVAILABLE: "100%" if plan.target.disaggregated else str(_at_once(plan))}
 
 
 def rounds(plan: GraphPlan) -> int:
     """How many times, one after the other, a change of the graph waits for workers to load."""
-    if plan.target.disaggregated or plan.knobs.surge:
+    if plan.target.disaggregated or plan.operation.surge:
         return 1
     return math.ceil(max(each.at_most.worker.replicas for each in plan.workers) / _at_once(plan))
 
@@ -70,4 +70,4 @@ def worker_environment(plan: GraphPlan) -> dict[str, str]:
 
 
 def _drain_seconds(plan: GraphPlan) -> str:
-    return str(plan.knobs.termination_grace_period_seconds - _TO_EXIT_SECONDS)
+    return str(plan.operation.termination_grace_period_seconds - _TO_EXIT_SECONDS)

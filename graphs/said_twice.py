@@ -1,34 +1,30 @@
 """Refuses a user's arguments that a command line has, that a knob says, or that take other workers' GPUs. Pure.
 
-What a command line has, and which knob says what, is read off what the renderer writes. Sources of the other
-spellings: the parsers of Dynamo 0.4.1 to 1.6.1, of vLLM 0.26 and of SGLang 0.5.9 to 0.5.21.
+What a command line has is read off what the renderer writes, and which knob says what off the knobs themselves. Sources
+of the other spellings: the parsers of Dynamo 0.4.1 to 1.6.1, of vLLM 0.26 and of SGLang 0.5.9 to 0.5.21.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from graphs import frontend
 from graphs.deployment import worker_command
-from targets.catalogue import Engine
+from targets.engine_knobs import KNOBS
+from targets.engines import Engine
 from targets.knobs import RoleKnobs
-from targets.plan import GraphPlan, WorkerPlan
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 
 _MODE = ("--disaggregation-mode", "--is-prefill-worker", "--is-decode-worker")
 _SPELLINGS: Mapping[Engine, tuple[tuple[str, ...], ...]] = {
     Engine.VLLM: (
         _MODE,
-        ("--tensor-parallel-size", "-tp"),
-        ("--pipeline-parallel-size", "-pp"),
         ("--quantization", "-q"),
         ("--speculative-config", "-sc"),
     ),
     Engine.SGLANG: (
         ("--disaggregation-mode",),
         ("--model-path", "--model"),
-        # `--tp` is the abbreviation that argparse takes, as Dynamo's own manifests do.
-        ("--tp", "--tp-size", "--tensor-parallel-size"),
-        ("--pp-size", "--pipeline-parallel-size"),
     ),
     Engine.TRTLLM: (
         ("--disaggregation-mode",),
@@ -46,18 +42,6 @@ _MORE_GPUS: Mapping[Engine, tuple[str, ...]] = {
     Engine.SGLANG: ("--dp-size", "--data-parallel-size", "--base-gpu-id", "--gpu-id-step"),
 }  # fmt: skip
 """Arguments by which a worker takes other GPUs than the first of those that it sees."""
-_PROBES: tuple[tuple[str, Any, Any], ...] = (
-    # More than one, as with one GPU a worker hands KV cache over otherwise.
-    ("tensor_parallel", 2, 4),
-    *(
-        (name, None, 2)
-        for name in ("pipeline_parallel", "expert_parallel", "max_num_tokens", "max_batch_size")
-    ),
-    *((name, None, 2) for name in ("max_seq_len", "free_gpu_memory_fraction")),
-    ("chunked_prefill", None, True),
-    ("chunked_prefill", None, False),
-)
-"""Two values of each knob that may become an argument."""
 
 
 def argument_problems(plan: GraphPlan) -> Iterator[str]:
@@ -66,14 +50,9 @@ def argument_problems(plan: GraphPlan) -> Iterator[str]:
     Parsers take the last of two without a word, and what hangs on the first, as Service, probes and verification hang
     on a port, or as GPUs hang on parallelism, would not follow.
     """
-    alone = replace(
-        plan,
-        knobs=plan.knobs.model_copy(
-            update={"frontend": plan.knobs.frontend.model_copy(update={"extra_args": ()})}
-        ),
-    )
+    alone = replace(plan, frontend=replace(plan.frontend, extra_args=()))
     ours = dict.fromkeys(_options(frontend.command(alone).args))
-    yield from _twice(plan, "frontend", ours, plan.knobs.frontend.extra_args)
+    yield from _twice(plan, "frontend", ours, plan.frontend.extra_args)
     for planned in plan.workers:
         yield from _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
         yield from _of_neighbours(plan, planned)
@@ -84,27 +63,20 @@ def _taken(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str | None]:
     spellings = _SPELLINGS[plan.target.engine]
     taken: dict[str, str | None] = dict.fromkeys(spellings[0])
     taken |= dict.fromkeys(_options(worker_command(plan, replace(planned, extra_args=())).args))
-    taken |= _knobs(plan, planned)
+    taken |= _knobs(plan.target.engine)
     for group in spellings:
         for option in taken.keys() & {*group}:
             taken |= dict.fromkeys(group, taken[option])
     return taken
 
 
-def _knobs(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
-    """Options by which knobs of the role reach the engine, where they are arguments, and the key of each."""
-    as_arguments = replace(plan, target=replace(plan.target, engine_settings="arguments"))
-
-    def written(name: str, value: Any) -> set[tuple[str, str]]:
-        worker = replace(planned.worker, **{name: value})
-        words = worker_command(as_arguments, replace(planned, worker=worker, extra_args=())).args
-        return {(_option(word), after) for word, after in zip(words, (*words[1:], ""), strict=True)}
-
+def _knobs(engine: Engine) -> dict[str, str]:
+    """Options by which knobs of a role reach the engine, in every spelling, and the key of each."""
     return {
-        option: str(RoleKnobs.model_fields[name].alias)
-        for name, value, other in _PROBES
-        for option, _ in written(name, other) - written(name, value)
-        if option
+        _option(spelling): str(RoleKnobs.model_fields[name].alias)
+        for name, knob in KNOBS.items()
+        if (argument := knob.argument(engine)) is not None
+        for spelling in argument.spellings
     }
 
 

@@ -3,10 +3,13 @@
 Source: the argument parser of each released `ai-dynamo` package (`dynamo.sglang`) and SGLang's ServerArgs.
 """
 
-from graphs.command import Command, disaggregation_mode, flags, parsers
+from graphs.command import Command, disaggregation_mode, flags, knob_words, parsers
 from graphs.names import MODEL_PATH
-from targets.catalogue import MODEL_ID, Role
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engine_knobs import Limits, Parallelism
+from targets.engines import Engine, Role
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
+from targets.weights import MODEL_ID
 
 _EVENTS_PORT = 5557
 _BOOTSTRAP_PORT = 12345
@@ -16,27 +19,18 @@ _BOOTSTRAP_PORT = 12345
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The worker's command line."""
     worker = planned.worker
-    args = flags(
-        [
-            ("--model-path", MODEL_PATH),
-            ("--served-model-name", MODEL_ID),
-            ("--tp", worker.tensor_parallel),
-            ("--pp-size", worker.pipeline_parallel),
-            ("--max-prefill-tokens", worker.max_num_tokens),
-            ("--max-running-requests", worker.max_batch_size),
-            ("--context-length", worker.max_seq_len),
-            ("--mem-fraction-static", worker.free_gpu_memory_fraction),
-            ("--chunked-prefill-size", -1 if worker.chunked_prefill is False else None),
-            *_handover(planned),
-            *parsers(plan.version),
-            # Without it the kv router hears of no cached blocks.
-            ("--kv-events-config", _events(planned) if plan.router_mode == "kv" else None),
-        ]
-    )
+    # Without it the kv router hears of no cached blocks.
+    events = ("--kv-events-config", _events(planned) if plan.frontend.router_mode == "kv" else None)
+    args = [
+        *flags([("--model-path", MODEL_PATH), ("--served-model-name", MODEL_ID)]),
+        *knob_words(Engine.SGLANG, worker.knobs, Parallelism),
+        *knob_words(Engine.SGLANG, worker.knobs, Limits),
+        *flags([*_handover(planned), *parsers(plan.version), events]),
+    ]
     return Command(
         module="dynamo.sglang",
         args=(*args, *worker.arguments, *planned.extra_args),
-        env=plan.target.env,
+        env=plan.target.pods.env,
     )
 
 

@@ -9,11 +9,12 @@ from graphs.gpu_nodes import GPU_TAINT
 from graphs.names import CACHE_CLAIM, CACHE_PATH, MODEL_PATH
 from graphs.placement import cpu_affinity
 from graphs.security import container_security
-from targets.catalogue import MODEL_ID
 from targets.hardware import GPU_MEMORY_MIB
-from targets.plan import PLANNER_REPOSITORY, GraphPlan
+from targets.images import PLANNER_REPOSITORY
+from targets.plan import GraphPlan
 from targets.releases import Version
 from targets.sizing import GPU_SKU, Sizing
+from targets.weights import MODEL_ID
 
 DEADLINE_SECONDS = 30 * 60
 """For a computation of a minute and the pull of its image. Without a deadline a pod that cannot start never fails."""
@@ -35,7 +36,7 @@ def sizing_request(sizing: Sizing, plan: GraphPlan, namespace: str, platform: Ve
         "workload": _workload(sizing),
         "hardware": _hardware(plan),
         "modelCache": {
-            "pvcName": plan.cache_claim or CACHE_CLAIM,
+            "pvcName": plan.cache.claim or CACHE_CLAIM,
             "pvcMountPath": CACHE_PATH,
             "pvcModelPath": MODEL_PATH.removeprefix(f"{CACHE_PATH}/"),
         },
@@ -83,7 +84,7 @@ def _profiling_job(plan: GraphPlan) -> dict[str, Any]:
         "securityContext": container_security(),
     }
     pod = objects.pod(
-        [plan.image_knobs.pull_secret],
+        [plan.image.pull_secret],
         security={"seccompProfile": {"type": "RuntimeDefault"}},
         containers=[profiler],
         affinity=cpu_affinity(plan),

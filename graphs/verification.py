@@ -10,8 +10,8 @@ from graphs.monitoring.queries import bytes_written_by_nixl, transferred_bytes
 from graphs.names import HTTP_PORT, LABEL_PREFIX, NIXL_PORT, SYSTEM_PORT, frontend_service
 from graphs.placement import on_archs
 from graphs.scripts.verification.expectation import Expectation
-from targets.catalogue import MODEL_ID
 from targets.plan import GraphPlan
+from targets.weights import MODEL_ID
 
 _PACKAGE = "verification"
 _CHECKS_SECONDS = 600
@@ -39,7 +39,7 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
         roles,
         plan.target.disaggregated,
         version=str(plan.version),
-        router_mode=plan.router_mode,
+        router_mode=plan.frontend.router_mode,
         engine=plan.target.engine.value,
         transport=plan.transport if moves else None,
         kv_counter=(transferred_bytes(plan) or bytes_written_by_nixl(plan)) if moves else None,
@@ -49,7 +49,7 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
 
 def _conditional(plan: GraphPlan) -> bool:
     """Whether the frontend was told that it may have decode compute short prompts itself (from Dynamo 1.6)."""
-    said = plan.knobs.frontend
+    said = plan.frontend
     flags = any(word.startswith("--router-conditional-disagg") for word in said.extra_args)
     return flags or any(name.startswith("DYN_ROUTER_CONDITIONAL_DISAGG") for name in said.env)
 
@@ -63,7 +63,7 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
     url = f"http://{frontend_service(plan.name)}.{namespace}.svc:{HTTP_PORT}"
     container = objects.container(
         "verify",
-        plan.image,
+        plan.image.reference,
         ["python3", "-m", _PACKAGE],
         args=[
             *("--url", url, *_arguments(expectation(plan))),
@@ -77,10 +77,10 @@ def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, A
         volumeMounts=[pod_scripts.mount(package=_PACKAGE)],
     )
     pod = objects.pod(
-        [plan.image_knobs.pull_secret],
+        [plan.image.pull_secret],
         containers=[container],
         volumes=[pod_scripts.volume(job_name(plan.name))],
-        affinity=on_archs(plan.image_knobs.archs),
+        affinity=on_archs(plan.image.archs),
     )
     return objects.job(
         job_name(plan.name),

@@ -7,11 +7,14 @@ import json
 from collections.abc import Mapping, Sequence
 
 from graphs import kv_transfer
-from graphs.command import Command, cached, disaggregation_mode, flags, parsers
+from graphs.command import Command, cached, disaggregation_mode, flags, knob_words, parsers
 from graphs.names import MODEL_PATH
-from targets.catalogue import MODEL_ID, Role
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engine_knobs import Limits, Parallelism
+from targets.engines import Engine, Role
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 from targets.releases import MXFP8_ARGUMENTS_SINCE, MXFP8_VARIABLE, Version
+from targets.weights import MODEL_ID
 
 _MODE_SINCE = Version(1, 0)
 """0.4 knows `--is-prefill-worker` and sets the connector itself; later releases demand mode and connector."""
@@ -35,26 +38,15 @@ _CHECKPOINT_QUANTIZATION = ("--quantization", "mxfp4")
 def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The worker's command line."""
     worker = planned.worker
-    arguments, env = _mxfp8(plan.version, worker.arguments, plan.target.env)
-    args = flags(
-        [
-            ("--model", MODEL_PATH),
-            ("--served-model-name", MODEL_ID),
-            ("--tensor-parallel-size", worker.tensor_parallel),
-            ("--block-size", plan.target.kv_block_size),
-            ("--pipeline-parallel-size", worker.pipeline_parallel),
-            ("--max-num-batched-tokens", worker.max_num_tokens),
-            ("--max-num-seqs", worker.max_batch_size),
-            ("--max-model-len", worker.max_seq_len),
-            ("--gpu-memory-utilization", worker.free_gpu_memory_fraction),
-            ("--enable-chunked-prefill", worker.chunked_prefill is True),
-            ("--no-enable-chunked-prefill", worker.chunked_prefill is False),
-            ("--speculative-config", _speculation(plan)),
-            *parsers(plan.version),
-            *_disaggregation(plan, planned),
-            *_kv_events(plan, planned),
-        ]
-    )
+    arguments, env = _mxfp8(plan.version, worker.arguments, plan.target.pods.env)
+    handover = [*_disaggregation(plan, planned), *_kv_events(plan, planned)]
+    args = [
+        *flags([("--model", MODEL_PATH), ("--served-model-name", MODEL_ID)]),
+        *knob_words(Engine.VLLM, worker.knobs, Parallelism),
+        *flags([("--block-size", plan.target.serving.kv_block_size)]),
+        *knob_words(Engine.VLLM, worker.knobs, Limits),
+        *flags([("--speculative-config", _speculation(plan)), *parsers(plan.version), *handover]),
+    ]
     port = _NIXL_PORT.get(worker.role)
     return Command(
         module="dynamo.vllm",
@@ -84,10 +76,10 @@ def _mxfp8(
 
 def _speculation(plan: GraphPlan) -> str | None:
     """EAGLE3 on every role: prefill and decode must agree on the layout of the draft layers' KV cache."""
-    if plan.target.speculative_tokens is None:
+    if plan.target.serving.speculative_tokens is None:
         return None
-    draft = {"method": "eagle3", "model": cached(plan.weights[1])}
-    return _json(draft | {"num_speculative_tokens": plan.target.speculative_tokens})
+    draft = {"method": "eagle3", "model": cached(plan.cache.weights[1])}
+    return _json(draft | {"num_speculative_tokens": plan.target.serving.speculative_tokens})
 
 
 def _disaggregation(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, object]]:
@@ -110,7 +102,7 @@ def _disaggregation(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, obj
 
 
 def _kv_events(plan: GraphPlan, planned: WorkerPlan) -> list[tuple[str, object]]:
-    if plan.router_mode != "kv" or planned.role is Role.DECODE or plan.version < _EVENTS_SINCE:
+    if plan.frontend.router_mode != "kv" or planned.role is Role.DECODE or plan.version < _EVENTS_SINCE:
         return []
     endpoint = f"tcp://*:{_EVENTS_PORT + planned.position}"
     events = {"enable_kv_cache_events": True, "publisher": "zmq", "endpoint": endpoint}

@@ -15,8 +15,9 @@ from graphs import objects, pod_scripts
 from graphs.command import Command
 from graphs.names import SYSTEM_PORT
 from graphs.probes import beside_worker
-from targets.catalogue import Role
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engines import Role
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 
 SCRIPT = "run_workers.py"
 DISCOVERY_ANNOTATION = {"nvidia.com/dynamo-kube-discovery-mode": "container"}
@@ -119,7 +120,7 @@ def containers_beside(plan: GraphPlan) -> list[dict[str, Any]]:
     return [
         objects.container(
             process.name,
-            plan.image,
+            plan.image.reference,
             ["python3", "-c", _WAIT],
             # NVIDIA's runtime shows GPUs to a container that asks for none, if its image says so.
             env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],

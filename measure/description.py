@@ -15,9 +15,10 @@ from measure.run import Load, Run, RunsError
 from stacks.cost import hourly_of_main_graph, hourly_of_main_pool
 from stacks.plan import StackPlan
 from stacks.sections.benchmark import BenchmarkSettings
-from targets.catalogue import MODEL_REVISION, Benchmark
 from targets.plan import GraphPlan
+from targets.target import Benchmark
 from targets.versions import AIPERF_VERSION
+from targets.weights import MODEL_REVISION
 
 
 def with_benchmark(plan: StackPlan, chosen: Mapping[str, Any]) -> StackPlan:
@@ -94,7 +95,7 @@ def describe(stack: str, plan: StackPlan, measured: Sequence[Point], started: st
 def _versions(graph: GraphPlan) -> dict[str, str]:
     return {
         "Dynamo": str(graph.version),
-        "Image": graph.image,
+        "Image": graph.image.reference,
         "Model revision": MODEL_REVISION,
         "AIPerf": AIPERF_VERSION,
         "Pulumi SDK": version("pulumi"),

@@ -16,7 +16,8 @@ from graphs.verification import expectation
 from ops.stack.cluster import Endpoint, reach
 from ops.stack.stack import Stack, find
 from targets import releases
-from targets.catalogue import MODEL_ID, Engine
+from targets.engines import Engine
+from targets.weights import MODEL_ID
 
 _COLOURS = {OK: typer.colors.GREEN, WARNING: typer.colors.YELLOW, FAILED: typer.colors.RED}
 

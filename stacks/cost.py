@@ -11,8 +11,9 @@ from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.kubernetes_support import in_extended_support
-from targets.plan import all_weights, gigabytes
+from targets.plan import all_weights
 from targets.prices import GP3_IOPS, GP3_MIB_S, REGION, Cost, Part, cost, usd_per_million_tokens
+from targets.weights import gigabytes
 
 UNKNOWN = "unknown"
 """Stands in a stack's outputs for a price that no list has."""

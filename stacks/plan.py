@@ -20,13 +20,17 @@ from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
 from stacks.settings import Settings
-from targets.catalogue import TARGETS, Target
+from targets.catalogue import TARGETS
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, beside_each_other
-from targets.plan import resolve as resolve_graph
+from targets.plan import GraphPlan
 from targets.platform import ONE_CHART_SINCE, Platform
+from targets.pool import Pool
 from targets.releases import LATEST_PATCH, Version
+from targets.resolve import beside_each_other
+from targets.resolve import resolve as resolve_graph
 from targets.sizing import Sizing
+from targets.target import Target
+from targets.weights import CacheUse
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,9 +162,11 @@ def resolve(settings: Settings) -> StackPlan:
 def _graphs(settings: Settings, pools: Mapping[str, Pool], platform: Version) -> tuple[GraphPlan, ...]:
     monitoring, main_pool = settings.monitoring, next(iter(pools.values()))
     alike: dict[str, Any] = {
-        "local_copy": settings.cache.copies,
-        "from_bucket": settings.cache.kind == "s3",
-        "cache_claim": settings.cache.existing_claim,
+        "cache": CacheUse(
+            local_copy=settings.cache.copies,
+            from_bucket=settings.cache.kind == "s3",
+            claim=settings.cache.existing_claim,
+        ),
         "planner": settings.autoscaling.planner(monitoring.ttft_seconds, monitoring.itl_seconds),
         "platform": platform,
         "observability": settings.observability.resolved(),
@@ -201,7 +207,7 @@ def _platform_version(settings: Settings) -> Version:
         *((graph.target or settings.target, graph) for graph in settings.graphs),
     )
     newest = max(
-        Version.parse(knobs.dynamo_version or TARGETS[name].dynamo_version) for name, knobs in graphs
+        Version.parse(knobs.dynamo_version or TARGETS[name].releases.default) for name, knobs in graphs
     )
     return max(newest, Version.parse(LATEST_PATCH[ONE_CHART_SINCE.line]))
 

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from stacks.sections.cluster import AwsCluster, ClusterSettings
 from stacks.sections.pool import AnyPool, FurtherPool
 from targets.capacity import ULTRASERVERS, CapacityKnobs
-from targets.catalogue import TARGETS, Target
+from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import MAIN_POOL, FurtherGraph
-from targets.plan import Pool
+from targets.pool import Pool
+from targets.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)

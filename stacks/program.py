@@ -24,10 +24,10 @@ from stacks.cost import described
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, StackCluster
 from stacks.wiring_services import Storage
-from targets.catalogue import MODEL_ID
 from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
+from targets.weights import MODEL_ID
 
 if TYPE_CHECKING:
     from components.gpu_node_pool import GpuNodePool
@@ -87,7 +87,7 @@ def build(stack: StackPlan) -> dict[str, Any]:
 
 
 def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None:
-    if plan.image_knobs.build is None:
+    if plan.image.build is None:
         return None
     from stacks import wiring_images  # noqa: PLC0415  no other stack loads pulumi_aws
 
@@ -188,10 +188,10 @@ def _model_cache(
             storage_class=storage.storage_class,
             volume=storage.volume,
             own_root=storage.own_root,
-            image=plan.image,
-            archs=plan.image_knobs.archs,
+            image=plan.image.reference,
+            archs=plan.image.archs,
             token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
-            pull_secret=plan.image_knobs.pull_secret,
+            pull_secret=plan.image.pull_secret,
             # A file system is kept itself; its claim and volume are made again for it.
             retain=stack.cache.retain and storage.volume is None,
             source={**hugging_face.variables(), **stack.cache.variables()},
@@ -235,7 +235,7 @@ def _time_to_live(
                 ttl=stack.billing.tags.end,
                 graph_api_version=graph_api_version(stack.platform.wanted.version),
                 node_groups=groups,
-                pull_secret=stack.main.image_knobs.pull_secret,
+                pull_secret=stack.main.image.pull_secret,
             )
         ),
         pulumi.ResourceOptions(

@@ -14,11 +14,14 @@ from targets.autoscaling import Autoscaler, autoscaling_problems
 from targets.bucket import bucket_problems
 from targets.capacity import PoolRequest, is_local_zone, pool_problems
 from targets.checks import graph_problems as knob_problems
-from targets.checks import local_copy_problems, release_problems, sharing_problems
+from targets.checks import release_problems
+from targets.errors import Refusal
+from targets.local_copy import local_copy_problems
 from targets.observability import observability_problems
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.platform import namespace_problems, platform_problems
 from targets.rolling import rolling_problems
+from targets.sharing import sharing_problems
 from targets.sizing import sizing_problems
 
 
@@ -150,8 +153,8 @@ def _cpu_nodes(stack: StackPlan) -> Iterator[str]:
         return
     arch = stack.main_pool.instance.arch
     for plan in stack.graphs:
-        if arch.value not in plan.image_knobs.archs:
+        if arch.value not in plan.image.archs:
             yield (
-                f"{plan.key}.image.archs: [{', '.join(plan.image_knobs.archs)}] does not hold {arch}, the architecture "
+                f"{plan.key}.image.archs: [{', '.join(plan.image.archs)}] does not hold {arch}, the architecture "
                 "of the main pool and so of the CPU nodes, which frontends run on"
             )

@@ -13,7 +13,8 @@ from stacks.sections.cluster import AwsCluster
 from stacks.wiring_eks import Eks
 from stacks.wiring_services import Storage, aws_secrets
 from targets.capacity import is_local_zone
-from targets.plan import all_weights, room_gib
+from targets.plan import all_weights
+from targets.weights import room_gib
 
 _BESIDE_WEIGHTS_GIB = 1
 """Room for tokenizers and the vocabulary."""
@@ -60,7 +61,9 @@ def model_bucket(stack: StackPlan, eks: Eks) -> Storage:
         cluster_name=eks.cluster.name,
         namespace=cluster.namespace,
         region=cluster.region,
-        readers=bucket.readers((each.name for each in stack.graphs), picker=stack.main.inference_extension),
+        readers=bucket.readers(
+            (each.name for each in stack.graphs), picker=stack.main.frontend.inference_extension
+        ),
         writer=bucket.WRITER,
         bucket=stack.cache.bucket,
         retain=stack.cache.retain,

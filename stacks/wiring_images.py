@@ -13,7 +13,7 @@ from targets.plan import GraphPlan
 
 def built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str]:
     """The image of a graph, built for the pool's architecture in the region that the graph names."""
-    build, version = plan.image_knobs.build, plan.image_knobs.runtime_version
+    build, version = plan.image.build, plan.image.runtime_version
     assert build is not None, "the caller asks for graphs with a build alone"
     assert version is not None, "what is built is of its graph's release"
     tags = stack.billing.tags.applied(project=PROJECT, stack=pulumi.get_stack(), target=plan.target.name)

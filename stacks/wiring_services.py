@@ -244,7 +244,11 @@ def image_pull(
 
 def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The InferencePool API, looked up where the main graph needs it."""
-    return [InferenceExtension("inference-extension", _on(cluster))] if stack.main.inference_extension else []
+    return (
+        [InferenceExtension("inference-extension", _on(cluster))]
+        if stack.main.frontend.inference_extension
+        else []
+    )
 
 
 def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> KubernetesObjects | None:
@@ -282,7 +286,7 @@ def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Kubern
         gateway_namespace=namespace,
         gateway=gateway,
         listener=said.listener,
-        inference_extension=stack.main.inference_extension,
+        inference_extension=stack.main.frontend.inference_extension,
     )
     args = KubernetesObjectsArgs(
         component="Ingress",

@@ -7,7 +7,7 @@ packages (which metrics a frontend has, which forward-pass metrics a worker send
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from targets.catalogue import Engine
+from targets.engines import Engine
 from targets.plan import GraphPlan
 from targets.platform import Addon, Platform
 from targets.releases import LATEST_PATCH, Version
@@ -96,9 +96,8 @@ def _planned(plan: GraphPlan) -> Iterator[str]:
 
 def _left_to_others(plan: GraphPlan) -> Iterator[str]:
     for planned in plan.autoscaled:
-        said = getattr(plan.knobs, planned.role.value).replicas
-        if said is not None and said > 1:
+        if planned.least is not None and planned.least > 1:
             yield (
-                f"{plan.key}.{planned.role}.replicas: {said}, but a graph that something of yours scales begins with "
-                "one worker; leave it out and give that something its own minimum"
+                f"{plan.key}.{planned.role}.replicas: {planned.least}, but a graph that something of yours scales "
+                "begins with one worker; leave it out and give that something its own minimum"
             )

@@ -6,6 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from targets.catalogue import target_named
+from targets.engine_knobs import EngineKnobs
+from targets.engines import Role
 from targets.releases import supported
 from targets.strict import Strict
 
@@ -16,12 +18,8 @@ PoolName = Annotated[ObjectName, StringConstraints(max_length=40)]
 MAIN_POOL = "main"
 """Name of the pool that the main graph runs on."""
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-GpuCount = Literal[1, 2, 4, 8]
 DynamoVersion = Annotated[str, AfterValidator(lambda text: str(supported(text)))]
 """MAJOR.MINOR.PATCH of a supported release line."""
-
-MODEL_CONTEXT = 131072
-"""Positions the model was trained for (`max_position_embeddings` of its config.json), in tokens."""
 
 
 class Toleration(Strict):
@@ -45,8 +43,8 @@ class Toleration(Strict):
         return self
 
 
-class RoleKnobs(Strict):
-    """Settings of the workers of one role."""
+class RoleSize(Strict):
+    """How many workers a role has, and how many nodes each takes."""
 
     replicas: int | None = Field(default=None, ge=1, le=64)
     """Workers of this role."""
@@ -54,22 +52,11 @@ class RoleKnobs(Strict):
     """Workers of this role that `autoscaling` may go up to; `replicas` is then the least."""
     nodes: int = Field(default=1, ge=1, le=18)
     """Nodes that one worker spans (multi-node needs Grove or LeaderWorkerSet on the platform)."""
-    tensor_parallel: GpuCount | None = None
-    """GPUs that one layer is split over."""
-    pipeline_parallel: GpuCount | None = None
-    """Groups of layers, each on GPUs of its own."""
-    expert_parallel: GpuCount | None = None
-    """GPUs that the experts are spread over (TensorRT-LLM)."""
-    max_num_tokens: int | None = Field(default=None, ge=256, le=1_048_576)
-    """Tokens in one engine step; lower it when CUDA runs out of memory."""
-    max_batch_size: int | None = Field(default=None, ge=1, le=8192)
-    """Sequences in one engine step; at most what the CUDA graphs were captured for."""
-    max_seq_len: int | None = Field(default=None, ge=1024, le=MODEL_CONTEXT)
-    """Tokens of one sequence, prompt and answer together."""
-    free_gpu_memory_fraction: float | None = Field(default=None, ge=0.1, le=0.95)
-    """Share of GPU memory: of what loading leaves (TensorRT-LLM) or of all; lower it when CUDA runs out of memory."""
-    chunked_prefill: bool | None = None
-    """Whether long prompts are processed in pieces."""
+
+
+class RoleKnobs(EngineKnobs, RoleSize):
+    """Settings of the workers of one role."""
+
     extra_args: tuple[str, ...] = ()
     """Engine arguments added after ours."""
     env: Mapping[EnvName, str] = {}
@@ -145,7 +132,25 @@ class KvTransferKnobs(Strict):
     """Resource that the cluster's RDMA device plugin offers; a worker of `transport: rdma` asks for one a GPU."""
 
 
-class GraphKnobs(Strict):
+class Roles(Strict):
+    """The workers of a graph, by role."""
+
+    prefill: RoleKnobs = RoleKnobs()
+    decode: RoleKnobs = RoleKnobs()
+    worker: RoleKnobs = RoleKnobs()
+
+    def of_role(self, role: Role) -> RoleKnobs:
+        """Settings of the workers of a role."""
+        match role:
+            case Role.PREFILL:
+                return self.prefill
+            case Role.DECODE:
+                return self.decode
+            case Role.WORKER:
+                return self.worker
+
+
+class GraphKnobs(Roles):
     """One GPT-OSS graph."""
 
     name: ObjectName | None = None
@@ -154,9 +159,6 @@ class GraphKnobs(Strict):
     """Dynamo release that command lines, images and API version follow; the target's where nothing is said."""
     image: ImageKnobs = ImageKnobs()
     frontend: FrontendKnobs = FrontendKnobs()
-    prefill: RoleKnobs = RoleKnobs()
-    decode: RoleKnobs = RoleKnobs()
-    worker: RoleKnobs = RoleKnobs()
     disaggregation_strategy: Literal["prefill_first", "decode_first"] | None = None
     """Which worker of a TensorRT-LLM graph of Dynamo 0.4 gets requests first; prefill_first where nothing is said."""
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None

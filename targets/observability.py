@@ -32,7 +32,7 @@ METRICS_ALONE = Observability()
 
 def observability_problems(plan: "GraphPlan") -> Iterator[str]:
     """What the graph's release cannot tell."""
-    if plan.observability.otlp_endpoint and plan.version < OTLP_SINCE:
+    if plan.operation.observability.otlp_endpoint and plan.version < OTLP_SINCE:
         yield (
             f"observability.otlpEndpoint: needs {LATEST_PATCH[OTLP_SINCE.line]} or newer, and {plan.key}.dynamoVersion "
             f"is {plan.version}; leave it out"

@@ -117,7 +117,7 @@ def _services(platform: Platform, oldest: GraphPlan) -> Iterator[str]:
 
 def _inference_extension(platform: Platform, plan: GraphPlan) -> Iterator[str]:
     """The endpoint picker knows a worker's pod by its id, which is made from the pod's name by one discovery alone."""
-    if plan.inference_extension and platform.discovery is Discovery.ETCD:
+    if plan.frontend.inference_extension and platform.discovery is Discovery.ETCD:
         yield (
             "platform.discovery: 'etcd', under which the endpoint picker of ingress.inferenceExtension finds no pod of "
             "a worker; choose 'kubernetes'"

@@ -26,13 +26,15 @@ _EC2 = "AWS price list, as generated into aws/karpenter-provider-aws pkg/provide
 _EC2_DATE = "2026-01-19"
 _PRICING_PAGES_DATE = "2026-09-20"
 
-PRICES: dict[str, Price] = {
+PRICES: dict[str, Price | None] = {
     "m7i.4xlarge": Price(usd=0.8064, source=_EC2, date=_EC2_DATE),
     "m7g.4xlarge": Price(usd=0.6528, source=_EC2, date=_EC2_DATE),
     "p5.4xlarge": Price(usd=6.88, source=_EC2, date=_EC2_DATE),
     "p5.48xlarge": Price(usd=55.04, source=_EC2, date=_EC2_DATE),
     "p5en.48xlarge": Price(usd=63.296, source=_EC2, date=_EC2_DATE),
     "p6-b200.48xlarge": Price(usd=113.9328, source=_EC2, date=_EC2_DATE),
+    "p6-b300.48xlarge": None,
+    "p6e-gb200.36xlarge": None,
     "eks-cluster": Price(usd=0.10, source="https://aws.amazon.com/eks/pricing/", date=_PRICING_PAGES_DATE),
     "eks-cluster-extended-support": Price(
         usd=0.60, source="https://aws.amazon.com/eks/pricing/", date=_PRICING_PAGES_DATE
@@ -54,9 +56,10 @@ PRICES: dict[str, Price] = {
         date="2022-07-07",
     ),
 }
-"""USD per hour of one unit, by instance type or part; what is not here is unknown. p6-b300 and p6e-gb200 have no list
-price there. gp3-gib, gp3-iops, gp3-mib-s: EBS gp3 storage by size, and by operations and MiB a second
-above what is free. s3-gib: S3 Standard, which AWS counts in units of 2³⁰ bytes and calls GB.
+"""USD per hour of one unit, by instance type or part; None where there is no list price.
+
+gp3-gib, gp3-iops, gp3-mib-s: EBS gp3 storage by size, and by operations and MiB a second above what is free. s3-gib: S3
+Standard, which AWS counts in units of 2³⁰ bytes and calls GB.
 """
 GP3_IOPS, GP3_MIB_S = 3000, 125
 """Operations and MiB a second that each gp3 volume has for nothing."""

@@ -3,9 +3,10 @@
 Source: `dynamo.<engine>` of each released `ai-dynamo` package.
 """
 
-from targets.catalogue import Engine, Role
+from targets.engines import Engine, Role
 from targets.plan import GraphPlan
 from targets.releases import Version
+from targets.target import Target
 
 ONE_NAMESPACE_BEFORE = Version(1, 0)
 """Workers of 0.4 register in the Dynamo namespace `dynamo`, whatever their graph, and its frontends list them all."""
@@ -14,12 +15,9 @@ STRATEGIES_BEFORE = Version(1, 0)
 PREFILL_FIRST, DECODE_FIRST = "prefill_first", "decode_first"
 
 
-def strategy(plan: GraphPlan) -> str | None:
-    """Value of `--disaggregation-strategy`: which worker comes first; None where the frontend decides."""
-    chained = plan.target.engine is Engine.TRTLLM and plan.version < STRATEGIES_BEFORE
-    if not (chained and plan.target.disaggregated):
-        return None
-    return plan.knobs.disaggregation_strategy or PREFILL_FIRST
+def takes_strategy(target: Target, version: Version) -> bool:
+    """Whether one of its workers hands requests on to the other, so that something says which comes first."""
+    return target.engine is Engine.TRTLLM and version < STRATEGIES_BEFORE and target.disaggregated
 
 
 def component_names(plan: GraphPlan) -> dict[Role, str]:
@@ -27,7 +25,7 @@ def component_names(plan: GraphPlan) -> dict[Role, str]:
 
     Under a strategy the first worker alone brings the model: the frontend lists it while the next is missing.
     """
-    chain = strategy(plan)
+    chain = plan.handover.strategy
     if chain is not None:
         first, following = (
             (Role.PREFILL, Role.DECODE) if chain == PREFILL_FIRST else (Role.DECODE, Role.PREFILL)

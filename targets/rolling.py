@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from targets.checks import packs
 from targets.plan import GraphPlan
 from targets.platform import Addon, Platform
+from targets.sharing import packs
 
 
 def rolling_problems(plans: Sequence[GraphPlan], platform: Platform) -> Iterator[str]:
     """Why new workers cannot come beside the old ones."""
     for plan in plans:
-        if plan.knobs.surge:
+        if plan.operation.surge:
             yield from _of_graph(plan, platform)
-    able = [plan for plan in plans if plan.knobs.surge and not plan.target.disaggregated]
+    able = [plan for plan in plans if plan.operation.surge and not plan.target.disaggregated]
     for pool in dict.fromkeys(plan.pool for plan in able):
         graphs = [_most(plan) for plan in plans if plan.pool == pool]
         surging = [plan.key for plan in able if plan.pool == pool]
@@ -47,7 +47,7 @@ def _of_graph(plan: GraphPlan, platform: Platform) -> Iterator[str]:
 def _most(plan: GraphPlan) -> GraphPlan:
     """The graph with as many workers as it may have while it changes."""
     most = plan.at_most
-    if not plan.knobs.surge or plan.target.disaggregated:
+    if not plan.operation.surge or plan.target.disaggregated:
         return most
     twice = [
         replace(each, worker=replace(each.worker, replicas=2 * each.worker.replicas)) for each in most.workers

@@ -8,11 +8,12 @@ DynamoGraphDeploymentRequest admits (deploy/operator/api/v1beta1 in ai-dynamo/dy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from targets.catalogue import MODEL_ID, Engine
+from targets.engine_knobs import MODEL_CONTEXT
+from targets.engines import Engine
 from targets.hardware import Gpu
-from targets.knobs import MODEL_CONTEXT
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
+from targets.weights import MODEL_ID
 
 GPU_SKU = {
     Gpu.H100: "h100_sxm",
@@ -56,9 +57,10 @@ def sizing_problems(sizing: Sizing, plan: GraphPlan) -> Iterator[str]:
         )
     elif plan.pool.instance.gpu is not None:
         since = known_since(plan.target.engine, plan.pool.instance.gpu)
-        if plan.platform < since:
+        platform = plan.operation.platform
+        if platform < since:
             yield (
-                f"sizing: the profiler of Dynamo {plan.platform} is not known to have data of {MODEL_ID} with "
+                f"sizing: the profiler of Dynamo {platform} is not known to have data of {MODEL_ID} with "
                 f"{plan.target.engine} on {plan.pool.instance.gpu}; without, it looks at the size of the weights "
                 f"alone; set platform.version to {LATEST_PATCH[since.line]} or newer, which runs earlier graphs too"
             )

@@ -1,15 +1,17 @@
 """`python -m targets.table`: docs/targets.md, written from the catalogue, the knobs and the differences."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from targets import transport_table
-from targets.catalogue import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, TARGETS, Target, Worker
-from targets.differences import DIFFERENCES, EVERY
+from targets.catalogue import TARGETS
+from targets.difference import EVERY
+from targets.differences import DIFFERENCES
+from targets.engine_knobs import KNOBS, EngineKnobs, Knob
+from targets.engines import Engine
 from targets.knobs import (
     FrontendKnobs,
     FurtherGraph,
@@ -19,8 +21,16 @@ from targets.knobs import (
     KvTransferKnobs,
     RoleKnobs,
 )  # fmt: skip
-from targets.release_costs import RELEASE_COSTS, WHY_THE_DEFAULT
-from targets.releases import DEFAULT, LATEST_PATCH, Version, graph_api_version
+from targets.releases import (
+    DEFAULT,
+    LATEST_PATCH,
+    RELEASE_COSTS,
+    WHY_THE_DEFAULT,
+    Version,
+    graph_api_version,
+)
+from targets.target import Target
+from targets.weights import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION
 
 _INTRODUCTION = f"""\
 # Targets
@@ -39,6 +49,7 @@ A graph's command lines, images and API version follow `graph.dynamoVersion`. Su
 `{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3. Where nothing is
 said it is {DEFAULT}. {WHY_THE_DEFAULT} What each release costs:
 """
+_NOT_LOOKED_INTO = "its operator, release notes and known issues were not looked into yet"
 _AGENTIC_NOTES = f"""\
 ## Limits of the agentic targets
 
@@ -54,6 +65,12 @@ _KNOBS = """\
 
 Below `graph` in a stack's file, or below an item of the list `graphs`. Each role of a target has its knobs below its
 own name: `prefill`, `decode` or `worker`. Where no default stands, the target's value holds, or none.
+"""
+_ENGINE_KNOBS = """\
+## What engines call a role's knobs
+
+An argument of `extraArgs` that says what a knob says is refused. TensorRT-LLM reads a knob from its engine file where
+the target's settings stand there, and where no argument is shown.
 """
 _DIFFERENCES = """\
 ## Differences from the sources
@@ -76,18 +93,6 @@ _BESIDE_GRAPHS = """\
   hour; names here are of our own, and a download has three hours.
 - Images that a stack builds are in its own registry, under the project's, the stack's and the graph's name.
 """
-_FIELD_TITLES = {
-    "replicas": "replicas",
-    "tensor_parallel": "tensor parallel",
-    "pipeline_parallel": "pipeline parallel",
-    "expert_parallel": "expert parallel",
-    "max_num_tokens": "tokens in a step",
-    "max_batch_size": "sequences in a step",
-    "max_seq_len": "tokens of a sequence",
-    "free_gpu_memory_fraction": "share of GPU memory",
-    "chunked_prefill": "chunked prefill",
-    "cuda_graph_batch": "largest CUDA graph",
-}
 
 
 def document() -> str:
@@ -100,6 +105,7 @@ def document() -> str:
         _AGENTIC_NOTES,
         _RELEASES + "\n" + _release_costs(),
         _KNOBS + "\n" + _knob_tables(),
+        _ENGINE_KNOBS + "\n" + _engine_knobs(),
         _DIFFERENCES + "\n" + _differences(),
         _BESIDE_GRAPHS,
     ]
@@ -117,7 +123,10 @@ def _table(head: tuple[str, ...], rows: Iterable[Iterable[object]]) -> str:
 def _release_costs() -> str:
     return _table(
         ("release", "what it lacks, or does worse"),
-        ((release, "; ".join(costs)) for release, costs in RELEASE_COSTS.items()),
+        (
+            (release, "; ".join(RELEASE_COSTS.get(line, (_NOT_LOOKED_INTO,))))
+            for line, release in LATEST_PATCH.items()
+        ),
     )
 
 
@@ -129,7 +138,7 @@ def _overview() -> str:
                 f"`{target.name}`",
                 target.title,
                 f"`{target.graph}`",
-                target.dynamo_version,
+                target.releases.default,
                 f"{sum(w.replicas * w.gpus for w in target.workers)} × {' or '.join(target.gpus)}"
                 if target.gpus
                 else "none",
@@ -144,21 +153,28 @@ def _overview() -> str:
 def _target(target: Target) -> str:
     rows = [
         *_worker_rows(target),
-        *((f"environment `{name}`", f"`{value}`") for name, value in target.env.items()),
-        ("shared memory", target.shared_memory),
+        *((f"environment `{name}`", f"`{value}`") for name, value in target.pods.env.items()),
+        ("shared memory", target.pods.shared_memory),
         (
             "router",
-            target.router_mode + (f", blocks of {target.kv_block_size}" if target.kv_block_size else ""),
+            target.serving.router_mode
+            + (f", blocks of {target.serving.kv_block_size}" if target.serving.kv_block_size else ""),
         ),
-        ("frontend requests", _pairs(target.frontend_requests)),
+        ("frontend requests", _pairs(target.pods.frontend_requests)),
         (
             "settings stand in",
-            f"the {target.engine_settings}" if target.engine_settings != "arguments" else "arguments",
+            f"the {target.serving.engine_settings}"
+            if target.serving.engine_settings != "arguments"
+            else "arguments",
         ),
-        *([("quantization", target.quantization)] if target.quantization else []),
-        *([("EAGLE3 tokens", target.speculative_tokens)] if target.speculative_tokens else []),
-        *([("ComputeDomain", "one, over the nodes of a worker")] if target.needs_compute_domain else []),
-        *([("image", f"`{target.image}`")] if target.image else []),
+        *([("quantization", target.serving.quantization)] if target.serving.quantization else []),
+        *(
+            [("EAGLE3 tokens", target.serving.speculative_tokens)]
+            if target.serving.speculative_tokens
+            else []
+        ),
+        *([("ComputeDomain", "one, over the nodes of a worker")] if target.pods.compute_domain else []),
+        *([("image", f"`{target.pods.image}`")] if target.pods.image else []),
         ("benchmark", _benchmark(target)),
     ]
     return f"## {target.name}\n\n{target.title}. Source: {target.source}.\n\n" + _table(("", "value"), rows)
@@ -166,10 +182,11 @@ def _target(target: Target) -> str:
 
 def _worker_rows(target: Target) -> Iterator[tuple[str, object]]:
     for worker in target.workers:
-        for field in fields(Worker):
-            value = getattr(worker, field.name)
-            if field.name in _FIELD_TITLES and value is not None:
-                yield f"{worker.role}: {_FIELD_TITLES[field.name]}", str(value).lower()
+        yield f"{worker.role}: replicas", worker.replicas
+        for name, value in worker.knobs.values():
+            yield f"{worker.role}: {KNOBS[name].title}", str(value).lower()
+        if worker.cuda_graph_batch is not None:
+            yield f"{worker.role}: largest CUDA graph", worker.cuda_graph_batch
         yield from (
             (f"{worker.role}: file `{key}`", f"`{value}`") for key, value in _flat(worker.engine_file)
         )
@@ -213,9 +230,29 @@ def _knob_tables() -> str:
         (f"`{prefix}{field.alias}`", _allowed(model, field), _default(field), field.description)
         for prefix, model in sections
         for name, field in model.model_fields.items()
-        if not isinstance(field.default, BaseModel) and name in model.__annotations__
+        if not isinstance(field.default, BaseModel)
+        and (model is not FurtherGraph or name in model.__annotations__)
     ]
     return _table(("key", "allowed", "default", "meaning"), rows)
+
+
+def _engine_knobs() -> str:
+    """What each engine calls each knob; empty where it has no such setting."""
+
+    def called(knob: Knob, engine: Engine) -> str:
+        argument = knob.argument(engine)
+        names = [] if argument is None else [f"`{argument.spellings[0]}`"]
+        if engine is Engine.TRTLLM and knob.engine_file:
+            names.append(f"file `{knob.engine_file}`")
+        return ", ".join(names)
+
+    return _table(
+        ("key", *Engine),
+        (
+            (f"`<role>.{EngineKnobs.model_fields[name].alias}`", *(called(knob, engine) for engine in Engine))
+            for name, knob in KNOBS.items()
+        ),
+    )
 
 
 def _allowed(model: type[BaseModel], field: FieldInfo) -> str:

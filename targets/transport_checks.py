@@ -6,7 +6,7 @@ Sources: Dynamo's guides to disaggregated communication and to EFA on AWS, and t
 import math
 from collections.abc import Iterator
 
-from targets.catalogue import Engine, Role
+from targets.engines import Engine, Role
 from targets.hardware import Gpu
 from targets.plan import GraphPlan
 from targets.releases import EFA_IMAGES_SINCE, LATEST_PATCH, Version
@@ -19,7 +19,7 @@ def transport_problems(plan: GraphPlan) -> Iterator[str]:
     if not plan.target.disaggregated:
         return
     if not plan.target.gpus:
-        if plan.knobs.transport not in (None, Transport.NODE):
+        if plan.handover.chosen and plan.transport is not Transport.NODE:
             yield f"{key}: {plan.transport.value!r}, but the workers of target {plan.target.name} move no KV cache"
         return
     if plan.at_most.gpus > plan.pool.gpus:
@@ -31,7 +31,7 @@ def transport_problems(plan: GraphPlan) -> Iterator[str]:
 
 def _choice(plan: GraphPlan, key: str) -> Iterator[str]:
     """Where the default would be slow, the user says what connects the nodes."""
-    if plan.transport is Transport.TCP and plan.knobs.transport is None:
+    if plan.transport is Transport.TCP and not plan.handover.chosen:
         yield (
             f"{key}: the workers of {plan.name} do not fit one node, and nothing says what connects the nodes; say "
             f"rdma (InfiniBand or RoCE), nvlink (one GB200 NVLink domain) or tcp ({SLOW})"
@@ -44,7 +44,7 @@ def _pod(plan: GraphPlan, key: str) -> Iterator[str]:
             f"{key}: 'pod' needs discovery that tells workers of one pod apart, which Dynamo {plan.version} does not "
             f"(dynamo PR#8067); use dynamoVersion {LATEST_PATCH['1.2']} or newer, or transport node"
         )
-    if plan.inference_extension:
+    if plan.frontend.inference_extension:
         yield f"{key}: 'pod' has all workers in one pod, and an endpoint picker chooses among pods; choose node"
     for planned in plan.autoscaled:
         yield (
@@ -141,22 +141,22 @@ def _instead(plan: GraphPlan) -> str:
     """The transports that the pool and the release have for the graph, but the NVLink domain of several nodes."""
     most, choices = plan.at_most, ["efa"] if _has_efa(plan) else ["rdma", "tcp"]
     if most.gpus <= plan.pool.instance.gpus and all(planned.nodes == 1 for planned in plan.workers):
-        one_by_one = plan.autoscaled or plan.inference_extension or plan.version < POD_SINCE
+        one_by_one = plan.autoscaled or plan.frontend.inference_extension or plan.version < POD_SINCE
         in_one = ["node"] if one_by_one else ["pod", "node"]
         choices = in_one + (choices if plan.pool.nodes > 1 else [])
     return " or ".join(filter(None, (", ".join(choices[:-1]), choices[-1])))
 
 
 def _grants(plan: GraphPlan) -> Iterator[str]:
-    key, knobs = f"{plan.key}.kvTransfer", plan.knobs.kv_transfer
-    if knobs.backend is not None and plan.transport is not Transport.EFA:
-        yield f"{key}.backend: {knobs.backend!r} is a choice over EFA alone, and this graph has {plan.transport}"
+    key, handover = f"{plan.key}.kvTransfer", plan.handover
+    if handover.backend is not None and plan.transport is not Transport.EFA:
+        yield f"{key}.backend: {handover.backend!r} is a choice over EFA alone, and this graph has {plan.transport}"
     if plan.grants == "privileged" and plan.pods_share_nodes:
         yield (
             f"{key}.grants: 'privileged' shows a container every GPU of its node (k8s-device-plugin#336), and a node "
             f"that has a worker of {plan.name} may have another pod's GPUs too; say capabilities"
         )
-    if knobs.grants == "none" and plan.transport in (Transport.EFA, Transport.RDMA):
+    if handover.grants == "none" and plan.transport in (Transport.EFA, Transport.RDMA):
         yield (
             f"{key}.grants: 'none' cannot register memory for {plan.transport}, which takes root (a capability of "
             "another user is without effect, nvidia-container-toolkit#2037); choose capabilities or privileged"

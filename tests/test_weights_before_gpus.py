@@ -21,7 +21,7 @@ from stacks.load import from_text
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster
-from targets.plan import Pool
+from targets.pool import Pool
 from tests.dependencies import before
 
 PROJECT = Path(__file__).resolve().parents[1]

@@ -11,7 +11,7 @@ from grafana_foundation_sdk.models.dashboard import DataSourceRef
 from graphs import objects
 from graphs.charts import SIDECAR_LABEL
 from graphs.monitoring import queries
-from targets.catalogue import Engine
+from targets.engines import Engine
 from targets.plan import GraphPlan
 
 _UID_LIMIT = 40

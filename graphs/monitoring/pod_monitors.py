@@ -13,7 +13,7 @@ from graphs.monitoring.queries import GRAPH_LABEL as GRAPH
 from graphs.monitoring.queries import ROLE_LABEL as ROLE
 from graphs.objects import manifest
 from graphs.placement import COMPONENT_TYPE_LABEL, GRAPH_LABEL
-from targets.checks import component_name
+from targets.naming import component_name
 from targets.plan import GraphPlan
 
 API_VERSION = "monitoring.coreos.com/v1"
@@ -44,7 +44,7 @@ def pod_monitors(
         frontends,
         _pod_monitor("dynamo-workers", namespace, labels, [workers], queries.WORKER_PORT),
         *_nixl_agents(plans, namespace, labels),
-        *([beside] if any(plan.inference_extension for plan in plans) else []),
+        *([beside] if any(plan.frontend.inference_extension for plan in plans) else []),
     ]
 
 

@@ -5,8 +5,9 @@ guide, dcgm-exporter's default counters. A family of Dynamo's appears only after
 """
 
 from graphs.deployment import worker_command
-from targets.catalogue import Engine, Role
-from targets.plan import GraphPlan, WorkerPlan
+from targets.engines import Engine, Role
+from targets.parts import WorkerPlan
+from targets.plan import GraphPlan
 from targets.releases import Version
 
 NAMESPACE_LABEL, GRAPH_LABEL, ROLE_LABEL = "namespace", "graph", "role"

@@ -12,7 +12,7 @@ from ops.deploy import preflight
 from ops.evaluate import Evaluation
 from stacks.plan import StackPlan
 from targets.hardware import GPU_PRODUCT
-from targets.plan import Pool
+from targets.pool import Pool
 
 _GPU = "nvidia.com/gpu"
 _DEFAULT = "storageclass.kubernetes.io/is-default-class"

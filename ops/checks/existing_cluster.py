@@ -11,10 +11,11 @@ from graphs.gpu_nodes import GPU_PRODUCT_LABEL
 from graphs.kubectl import Kubectl
 from ops.deploy.preflight import PreflightError
 from stacks.plan import StackPlan
-from targets.catalogue import Engine
+from targets.engines import Engine
 from targets.hardware import GPU_PRODUCT, Gpu
-from targets.plan import GraphPlan, Pool
+from targets.plan import GraphPlan
 from targets.platform import Platform
+from targets.pool import Pool
 
 BLACKWELL = (Gpu.B200, Gpu.B300, Gpu.GB200)
 CUDA_NEEDED = (12, 8)

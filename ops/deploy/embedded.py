@@ -24,8 +24,8 @@ from ops.stack.stack import Stack
 from ops.synth import manifests
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
-from targets.plan import Pool
 from targets.platform import Addon
+from targets.pool import Pool
 from targets.releases import graph_api_version
 
 SIMULATED = (

@@ -6,7 +6,7 @@ from pydantic import Field, model_validator
 
 from targets.autoscaling import Autoscaler
 from targets.knobs import ObjectName
-from targets.plan import Planner
+from targets.parts import Planner
 from targets.strict import Strict
 from targets.versions import KEDA
 

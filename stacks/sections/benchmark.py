@@ -14,10 +14,11 @@ from graphs.benchmark import (
     published,
     shape_name,
 )
-from targets.catalogue import Benchmark, Target
+from targets.errors import Refusal
 from targets.knobs import ObjectName
-from targets.plan import GraphPlan, Refusal
+from targets.plan import GraphPlan
 from targets.strict import Strict
+from targets.target import Benchmark, Target
 from targets.versions import AIPERF_VERSION
 
 OF_TARGET = "published"
@@ -108,12 +109,12 @@ class BenchmarkSettings(Strict):
             ready_seconds=60 * self.ready_minutes,
             limit_seconds=60 * self.limit_minutes,
             image=self.image,
-            pull_secret=plan.image_knobs.pull_secret,
+            pull_secret=plan.image.pull_secret,
             telemetry=self.gpu_telemetry,
             size=self.results_size,
             storage_class=self.storage_class,
-            **({"weights": plan.cache_claim} if plan.cache_claim else {}),
-            fetched_in=plan.image if plan.from_bucket else None,
+            **({"weights": plan.cache.claim} if plan.cache.claim else {}),
+            fetched_in=plan.image.reference if plan.cache.from_bucket else None,
         )
 
     def load(self, target: Target, gpus: int) -> Benchmark:

@@ -5,10 +5,10 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from stacks.sections.monitoring import MonitoringSettings
-from targets.catalogue import Target
-from targets.knobs import MODEL_CONTEXT
+from targets.engine_knobs import MODEL_CONTEXT
 from targets.sizing import Sizing
 from targets.strict import Strict
+from targets.target import Target
 
 Tokens = Annotated[int, Field(ge=1, le=MODEL_CONTEXT)]
 

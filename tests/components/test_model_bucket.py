@@ -8,8 +8,7 @@ import pytest
 from components.model_bucket import ModelBucket, ModelBucketArgs, policy_document, tls_alone
 from components.model_cache import Bucket, ModelCache, ModelCacheArgs
 from ops.evaluate import Resource
-from targets.catalogue import MODEL_ID, MODEL_REVISION
-from targets.plan import Weights
+from targets.weights import MODEL_ID, MODEL_REVISION, Weights
 from tests.components.recording import Deployed, deploy
 
 KINDS = {

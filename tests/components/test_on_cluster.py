@@ -17,12 +17,18 @@ from ops.evaluate import Resource, Secret, run
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
+from targets.resolve import resolve
 from tests.components.recording import Deployed, deploy, named
 
 
 def plan(target: str = "trtllm-disagg-b200", instance: str = "p6-b200.48xlarge") -> GraphPlan:
     return resolve(TARGETS[target], GraphKnobs(), Pool(instance=INSTANCE_TYPES[instance], nodes=1))
+
+
+def copying(graph: GraphPlan, local_copy: bool) -> GraphPlan:
+    return replace(graph, cache=replace(graph.cache, local_copy=local_copy))
 
 
 def pod(graph: Resource, component: str) -> Any:
@@ -157,7 +163,7 @@ def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
 
 def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
     def deployed(local_copy: bool) -> Deployed:
-        args = InferenceGraphArgs(plan=replace(plan(), local_copy=local_copy), namespace="dynamo")
+        args = InferenceGraphArgs(plan=copying(plan(), local_copy), namespace="dynamo")
         return deploy(lambda: InferenceGraph("graph", args))
 
     with_copy, without = deployed(True), deployed(False)
@@ -176,7 +182,7 @@ def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
 def test_a_built_image_is_what_copies_too() -> None:
     def program() -> None:
         args = InferenceGraphArgs(
-            plan=replace(plan(), local_copy=True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
+            plan=copying(plan(), True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
         )
         InferenceGraph("graph", args)
 

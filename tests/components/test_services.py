@@ -140,8 +140,8 @@ def cache(**more: Any) -> Callable[[], None]:
             "weights": all_weights([made]),
             "size": "100Gi",
             "storage_class": None,
-            "image": made.image,
-            "archs": made.image_knobs.archs,
+            "image": made.image.reference,
+            "archs": made.image.archs,
             "token_secret": None,
             "pull_secret": None,
         }
@@ -516,7 +516,7 @@ def test_images_are_pulled_by_pods_that_take_no_gpu() -> None:
     daemon_set = named(recorder, "image-pull", ":DaemonSet").inputs
     pod = daemon_set["spec"]["template"]["spec"]
     (container,) = pod["containers"]
-    assert container["image"] == made.image
+    assert container["image"] == made.image.reference
     assert container["env"] == [{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}]
     assert "nvidia.com/gpu" not in str(container["resources"])
     assert pod["nodeSelector"] == {"node.kubernetes.io/instance-type": "p6-b200.48xlarge"}

@@ -18,7 +18,8 @@ from graphs import frontend, probes
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import Pool, resolve
+from targets.pool import Pool
+from targets.resolve import resolve
 from tests.live import MODEL, NEWEST, DataPlane, graph, installed, worker
 from tests.waiting import eventually
 

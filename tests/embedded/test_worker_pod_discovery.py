@@ -14,7 +14,7 @@ from embedded import dynamo, processes
 from embedded.dynamo_graph import ENGINE, environment
 from graphs.scripts import run_workers
 from graphs.worker_pod import DISCOVERY_ANNOTATION
-from targets.catalogue import MODEL_ID
+from targets.weights import MODEL_ID
 from tests.embedded.conftest import Cluster
 from tests.waiting import eventually
 

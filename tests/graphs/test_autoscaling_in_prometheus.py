@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from graphs.autoscaling import signals
-from targets.catalogue import Role
+from targets.engines import Role
 from tests.graphs.conftest import Promtool
 from tests.graphs.test_autoscaling import SCALING
 

@@ -12,8 +12,9 @@ from graphs import benchmark
 from graphs.benchmark import JobSpec, at, job, per_gpu, points, published, shape_problems
 from graphs.published_benchmarks import AIPERF, GENAI_PERF, WHERE, WHY_OURS_DIFFERS, differences, parsed
 from stacks.load import parse
-from targets.catalogue import TARGETS, Benchmark
+from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
+from targets.target import Benchmark
 
 SPEC = JobSpec(
     namespace="dynamo",

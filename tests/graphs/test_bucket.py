@@ -58,7 +58,7 @@ def test_every_pod_has_a_copy_of_what_it_reads(more: dict[str, Any]) -> None:
         room = "67Gi" if loads else "1Gi"
         assert volumes["model-cache"] == {"name": "model-cache", "emptyDir": {"sizeLimit": room}}
         assert copying["resources"] == {"requests": {"ephemeral-storage": room}}
-        assert copying["image"] == made.main.image
+        assert copying["image"] == made.main.image.reference
         for container in pod["containers"]:
             mounts = {mount["name"]: mount for mount in container.get("volumeMounts", [])}
             if "model-cache" in mounts:
@@ -88,7 +88,7 @@ def test_a_benchmark_copies_the_tokenizer_as_who_may() -> None:
     copying, models, _ = copy_of(pod)
     assert [each["tokenizer_only"] for each in models] == [True]
     assert pod["serviceAccountName"] == bucket.NAME
-    assert copying["image"] == made.main.image
+    assert copying["image"] == made.main.image.reference
 
 
 def test_the_programs_find_their_bucket_and_their_cli() -> None:

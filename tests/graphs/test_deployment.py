@@ -10,9 +10,11 @@ from graphs.compute_domain import compute_domain
 from graphs.deployment import engine_files, graph_deployment
 from graphs.topology import topology
 from stacks.load import parse
-from targets.catalogue import TARGETS, Engine, Target
+from targets.catalogue import TARGETS
+from targets.engines import Engine
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
+from targets.target import Target
 from targets.transport import POD_SINCE
 
 AGENTIC_B200 = ("vllm-agg-agentic-b200", "vllm-disagg-agentic-b200")
@@ -33,13 +35,13 @@ def plan(target: str, **values: Any) -> GraphPlan:
 
 def loads(target: Target, version: str) -> bool:
     """Whether the image of that release can load GPT-OSS."""
-    return target.engine is not Engine.TRTLLM or version != "0.4.1" or target.image is not None
+    return target.engine is not Engine.TRTLLM or version != "0.4.1" or target.pods.image is not None
 
 
 def plans() -> Iterator[GraphPlan]:
     for name, target in TARGETS.items():
         for version in LATEST_PATCH.values():
-            if target.runs_on(Version.parse(version)) and loads(target, version):
+            if target.releases.run(Version.parse(version)) and loads(target, version):
                 yield plan(name, graph={"dynamoVersion": version})
                 if target.disaggregated and target.gpus and Version.parse(version) >= POD_SINCE:
                     yield plan(name, graph={"dynamoVersion": version, "transport": "pod"})
@@ -203,7 +205,7 @@ def test_a_draft_model_is_its_pinned_folder_or_what_the_cache_calls_main() -> No
         graph = plan("vllm-agg-agentic-b200", graph=knobs)
         _, _, main = components(graph_deployment(graph, "dynamo"))["VllmWorker"]
         assert f'"model":"{path}"' in main["args"][main["args"].index("--speculative-config") + 1]
-        assert [weights.model for weights in graph.weights] == [
+        assert [weights.model for weights in graph.cache.weights] == [
             "openai/gpt-oss-120b",
             "nvidia/gpt-oss-120b-Eagle3-v3",
         ]

@@ -63,10 +63,10 @@ PLANNED = {
 def cases() -> Iterator[tuple[str, str, dict[str, Any]]]:
     """(file, target, what the stack says beside it)"""
     for name, target in TARGETS.items():
-        recipe = "1.3.1" if target.since >= Version(1, 3) else "1.2.1"
-        versions = {recipe, target.dynamo_version, "1.6.1"} | ({"0.4.1"} if name in GUIDES[:2] else set())
+        recipe = "1.3.1" if target.releases.since >= Version(1, 3) else "1.2.1"
+        versions = {recipe, target.releases.default, "1.6.1"} | ({"0.4.1"} if name in GUIDES[:2] else set())
         for version in sorted(versions):
-            if target.runs_on(Version.parse(version)):
+            if target.releases.run(Version.parse(version)):
                 yield f"{name}-{version}", name, {"graph": {"dynamoVersion": version}}
     for name in GUIDES:
         yield f"{name}-over-efa", name, OVER_EFA
@@ -97,9 +97,9 @@ def plan(target: str, values: dict[str, Any]) -> GraphPlan:
 def objects(graph: GraphPlan) -> str:
     documents: list[Any] = [graph_deployment(graph, "dynamo")]
     documents += [{name: yaml.safe_load(text)} for name, text in engine_files(graph).items()]
-    if graph.target.needs_compute_domain:
+    if graph.target.pods.compute_domain:
         documents.append(compute_domain(graph, "dynamo"))
-    if not graph.planner:
+    if not graph.operation.planner:
         documents += scaled_objects(graph, "dynamo", SCALING)
     return str(yaml.safe_dump_all(documents, sort_keys=True, width=1000, allow_unicode=True))
 

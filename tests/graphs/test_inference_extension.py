@@ -16,7 +16,7 @@ from targets.releases import Version
 NO_REUSE = ("trtllm-agg-gb200", "trtllm-disagg-8k")
 """Targets whose engine files switch KV block reuse off."""
 RELEASE = "1.6.1"
-TARGETS = [name for name, target in PUBLISHED.items() if target.runs_on(Version.parse(RELEASE))]
+TARGETS = [name for name, target in PUBLISHED.items() if target.releases.run(Version.parse(RELEASE))]
 INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret": "keys"}
 
 
@@ -65,7 +65,7 @@ def test_one_picker_and_a_frontend_beside_every_worker_are_added(target: str) ->
     assert "eppConfig" not in now[PICKER]
     for name in before.keys() - {"Frontend"}:
         sidecar = containers(now[name])[now[name].pop("frontendSidecar")]
-        assert (sidecar["image"], sidecar["command"][2]) == (graph.image, "dynamo.frontend")
+        assert (sidecar["image"], sidecar["command"][2]) == (graph.image.reference, "dynamo.frontend")
         assert after("--router-mode", sidecar["args"]) == ["direct"]
         now[name]["podTemplate"]["spec"]["containers"].remove(sidecar)
         assert now[name] == before[name]

@@ -8,7 +8,9 @@ from graphs.deployment import engine_files, graph_deployment
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
+from targets.resolve import resolve
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -341,7 +341,9 @@ def test_frontends_beside_workers_are_scraped_under_a_role_of_their_own() -> Non
     """Else a frontend that answers would stand for the worker, or the graph's frontend, that does not."""
     plan = plan_of("vllm-disagg-h100")
     usual = pod_monitors([plan], "dynamo", LABELS)
-    (*others, sidecars) = pod_monitors([replace(plan, inference_extension=True)], "dynamo", LABELS)
+    (*others, sidecars) = pod_monitors(
+        [replace(plan, frontend=replace(plan.frontend, inference_extension=True))], "dynamo", LABELS
+    )
     assert others == usual
     (endpoint,) = sidecars["spec"]["podMetricsEndpoints"]
     assert endpoint["port"] == "http"

@@ -14,10 +14,14 @@ from ops.pulumi.stack_file import StackFile
 from stacks.cost import cpu_instance
 from stacks.load import from_text
 from stacks.sections.cluster import NewEksCluster
-from targets.catalogue import TARGETS, WEIGHTS_GB, Target
+from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
+from targets.resolve import resolve
+from targets.target import Target
+from targets.weights import WEIGHTS_GB
 from tests.graphs.test_deployment import PLANS, components
 from tests.graphs.test_deployment import plan as resolved
 
@@ -73,7 +77,7 @@ def test_every_stacks_nodes_hold_what_its_pods_ask_for(stack: str) -> None:
         assert all(fits([sum_of_workers(p)], pool.instance, 1) for p in on_it if p.on_one_node)
     if isinstance(settings.cluster, NewEksCluster):
         frontends = [
-            figures(requests(plan)["Frontend"]) for plan in plans for _ in range(plan.knobs.frontend.replicas)
+            figures(requests(plan)["Frontend"]) for plan in plans for _ in range(plan.frontend.replicas)
         ]
         nodes = settings.cluster.cpu_size
         assert fits([*frontends, Counter(BESIDE_FRONTENDS)], cpu_instance(settings), nodes)
@@ -96,7 +100,7 @@ def test_a_node_whose_gpus_are_taken_has_cpu_and_memory_for_them(target: str) ->
 @pytest.mark.parametrize("name", PLANS)
 def test_every_worker_asks_for_cpu_and_for_the_memory_of_its_weights(name: str) -> None:
     plan = PLANS[name]
-    gib = 0 if not plan.gpus else sum(WEIGHTS_GB[each.model] for each in plan.weights) * 1e9 / 2**30
+    gib = 0 if not plan.gpus else sum(WEIGHTS_GB[each.model] for each in plan.cache.weights) * 1e9 / 2**30
     for said in requests(plan).values():
         assert int(said["cpu"]) >= 1
         assert int(said["memory"].removesuffix("Gi")) >= (gib if "gpu" in str(said) else 1)

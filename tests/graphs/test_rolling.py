@@ -14,7 +14,8 @@ from targets.catalogue import TARGETS
 from targets.checks import graph_problems
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import Pool, resolve
+from targets.pool import Pool
+from targets.resolve import resolve
 from targets.transport import Transport
 from tests.graphs.test_deployment import PLANS, components, plan
 
@@ -221,5 +222,5 @@ def test_workers_drain_no_longer_than_their_pod_lives(transport: Transport, rele
         env = {each["name"]: each["value"] for each in main["env"]}
         if component != "Frontend":
             drains.append(env.get("DYN_RUNTIME_GRACEFUL_SHUTDOWN_TIMEOUT_SECS"))
-    grace = made.knobs.termination_grace_period_seconds
+    grace = made.operation.termination_grace_period_seconds
     assert set(drains) == ({str(grace - 10)} if release == "1.4.2" else {None})

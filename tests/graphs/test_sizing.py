@@ -7,11 +7,14 @@ import pytest
 
 from graphs.names import CACHE_CLAIM, MODEL_PATH
 from graphs.sizing import sizing_request
-from targets.catalogue import TARGETS, Engine
+from targets.catalogue import TARGETS
+from targets.engines import Engine
 from targets.hardware import INSTANCE_TYPES, Gpu
 from targets.knobs import GraphKnobs, ImageKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
 from targets.releases import Version
+from targets.resolve import resolve
 from targets.sizing import GPU_SKU, Sizing, known_since
 
 QUESTION = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024, concurrency=256)

@@ -13,7 +13,9 @@ from graphs.verification import GRAPH_ANNOTATION, expectation, job, script_confi
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
+from targets.resolve import resolve
 from targets.transport import KV_PATHS
 
 
@@ -83,7 +85,7 @@ def test_the_script_takes_what_the_job_says(
     given = script.parser().parse_args(arguments(graph))
     expected = expectation(graph)
     assert script.expectation(given) == expected
-    assert (expected.version, expected.router_mode) == (str(graph.version), graph.router_mode)
+    assert (expected.version, expected.router_mode) == (str(graph.version), graph.frontend.router_mode)
     assert (expected.engine, expected.transport, expected.kv_counter) == (engine, transport, kv_counter)
     assert given.worker_port == ([9090] if transport == "pod" else [9090, 19090])
 

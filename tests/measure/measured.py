@@ -14,7 +14,7 @@ from measure import run as runs
 from measure.results import EXPORT, Results
 from measure.results import load as load_results
 from measure.run import RAW, Load, Run
-from targets.catalogue import Benchmark
+from targets.target import Benchmark
 from targets.versions import AIPERF_VERSION
 
 SHAPE = Benchmark(isl=64, osl=16, concurrency=4, requests=24, warmup=2, dataset_entries=24)

@@ -15,7 +15,8 @@ import yaml
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import Format, render, write_tree
-from targets.catalogue import TARGETS, Target
+from targets.catalogue import TARGETS
+from targets.target import Target
 from tests.golden_files import FOLDER, compare
 
 PROJECT = Path(__file__).parents[2]

@@ -7,22 +7,24 @@ import pytest
 
 from graphs import worker_pod
 from graphs.deployment import graph_deployment
-from targets.catalogue import TARGETS, Target
+from targets.catalogue import TARGETS
 from targets.checks import graph_problems
+from targets.engine_knobs import KNOBS
+from targets.engines import Engine
 from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
 from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
+from targets.resolve import resolve
+from targets.target import Target
 from tests.parsers.harness import RELEASES, parse_all
+from tests.targets.knob_values import least
 
-TUNED = RoleKnobs(
-    max_num_tokens=16384,
-    max_batch_size=16,
-    max_seq_len=65536,
-    free_gpu_memory_fraction=0.7,
-    pipeline_parallel=2,
-    chunked_prefill=False,
-)
+
+def tuned(engine: Engine) -> RoleKnobs:
+    """Every knob that adds an argument."""
+    return RoleKnobs(**{name: least(name) for name, knob in KNOBS.items() if knob.argument(engine)})
 
 
 def plans(target: Target, release: str) -> Iterator[GraphPlan]:
@@ -33,7 +35,7 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
         return
     yield published
     yield resolve(target, GraphKnobs(dynamo_version=release, frontend=FrontendKnobs(router_mode="kv")), pool)
-    roles = {worker.role.value: TUNED for worker in target.workers}
+    roles = {worker.role.value: tuned(target.engine) for worker in target.workers}
     yield resolve(
         target, GraphKnobs.model_validate({"dynamo_version": release, "transport": "node", **roles}), pool
     )
@@ -75,7 +77,7 @@ def _worker_commands(plan: GraphPlan) -> int:
     """One a role, with the endpoint picker's frontend beside each, or in one pod one a worker."""
     if plan.in_one_pod:
         return sum(planned.worker.replicas for planned in plan.workers)
-    return len(plan.workers) * (2 if plan.inference_extension else 1)
+    return len(plan.workers) * (2 if plan.frontend.inference_extension else 1)
 
 
 @pytest.mark.parametrize("release", LATEST_PATCH.values())

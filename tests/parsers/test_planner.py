@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from targets.plan import Planner
+from targets.parts import Planner
 from targets.releases import LATEST_PATCH
 from tests.graphs.test_autoscaling import plan, planner_of
 from tests.parsers.harness import run_child
@@ -20,7 +20,7 @@ SLA = Planner(optimization="sla", ttft=2.0, itl=0.03, advisory=True)
 
 
 def test_the_planner_takes_every_configuration() -> None:
-    graphs = [*GRAPHS, *(replace(graph, planner=SLA) for graph in GRAPHS)]
+    graphs = [*GRAPHS, *(replace(graph, operation=replace(graph.operation, planner=SLA)) for graph in GRAPHS)]
     configs = [planner_of(graph)[1] for graph in graphs]
     for config, (kept, unknown) in zip(configs, run_child("planner_child", RELEASE, configs), strict=True):
         assert unknown == []

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 import pytest
 
 from graphs.deployment import worker_command
-from targets.catalogue import TARGETS, Engine, Target
+from targets.catalogue import TARGETS
 from targets.checks import graph_problems
+from targets.engines import Engine
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH, Version
+from targets.target import Target
 from tests.parsers.test_command_lines import plans
 
 OLDEST = Version(0, 4)

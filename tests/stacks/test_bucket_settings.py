@@ -101,8 +101,8 @@ def test_a_name_that_s3_refuses_is_refused_before(name: str) -> None:
 def test_it_says_little_and_copies_always(more: dict[str, Any]) -> None:
     made = settings(**more)
     (plan,) = made.graphs
-    assert plan.from_bucket
-    assert plan.local_copy
+    assert plan.cache.from_bucket
+    assert plan.cache.local_copy
     assert not made.cache.mount_targets or made.cache.kind != "efs"
 
 

@@ -11,7 +11,7 @@ from stacks import table
 from stacks.sections.benchmark import BenchmarkSettings, OwnShape
 from stacks.sections.cluster import CLUSTER_KINDS
 from stacks.settings import Settings
-from targets.catalogue import Role
+from targets.engines import Role
 from targets.knobs import FurtherGraph, GraphKnobs
 from targets.strict import Strict
 

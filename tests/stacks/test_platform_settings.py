@@ -262,10 +262,10 @@ def test_the_platform_is_told_where_prometheus_is(monitoring: dict[str, Any], en
 
 def test_a_key_gives_graphs_its_pull_secret_unless_they_name_one() -> None:
     key = {"ngc": {"apiKey": "nvapi-hidden"}}
-    assert settings(key).main.image_knobs.pull_secret == "ngc-pull-secret"
+    assert settings(key).main.image.pull_secret == "ngc-pull-secret"
     own = {"graph": {"image": {"pullSecret": "own"}}}
-    assert settings(key | own).main.image_knobs.pull_secret == "own"
-    assert settings({}).main.image_knobs.pull_secret is None
+    assert settings(key | own).main.image.pull_secret == "own"
+    assert settings({}).main.image.pull_secret is None
 
 
 def test_every_default_platform_can_be_installed() -> None:

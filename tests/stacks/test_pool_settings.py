@@ -10,6 +10,7 @@ from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError
 from targets.plan import GraphPlan
+from tests.targets.instances import instance_names
 
 BLOCK = "cr-0123456789abcdef0"
 GROUP = "arn:aws:resource-groups:us-east-2:123456789012:group/gpus"
@@ -161,7 +162,7 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     (
         B200, {"graphs": [{"name": "copy", "pool": "h100"}], "pools": [{"name": "h100", "instanceType": H100}]},
         "pools[0].instanceType: p5.48xlarge has H100 GPUs, but target trtllm-disagg-b200 is for B200 or B300; choose "
-        "one of p6-b200.48xlarge, p6-b300.48xlarge, or another pool for graphs[0].pool",
+        f"one of {instance_names('trtllm-disagg-b200')}, or another pool for graphs[0].pool",
     ),
     (
         B200, {"graphs": [SECOND | {"decode": {"replicas": 2}}], "pools": [{"name": "h100"}]},

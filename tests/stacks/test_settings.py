@@ -10,6 +10,8 @@ from stacks.load import from_text, parse
 from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
+from targets.versions import DYNAMO
+from tests.targets.instances import instance_names
 
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing", "efa": True}}
 TARGET_NAMES, INSTANCE_NAMES = ", ".join(TARGETS), ", ".join(INSTANCE_TYPES)
@@ -82,13 +84,11 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "no version": (
         {"graph": {"dynamoVersion": "1.2"}},
-        "graph.dynamoVersion: '1.2': write a version as MAJOR.MINOR.PATCH; choose one of 0.4.1, 1.0.2, 1.2.1, 1.3.1, "
-        "1.4.2, 1.6.1",
+        f"graph.dynamoVersion: '1.2': write a version as MAJOR.MINOR.PATCH; choose one of {', '.join(DYNAMO)}",
     ),
     "unsupported release": (
         {"graph": {"dynamoVersion": "1.5.1"}},
-        "graph.dynamoVersion: '1.5.1': Dynamo 1.5.1 is not supported; choose one of 0.4.1, 1.0.2, 1.2.1, 1.3.1, "
-        "1.4.2, 1.6.1",
+        f"graph.dynamoVersion: '1.5.1': Dynamo 1.5.1 is not supported; choose one of {', '.join(DYNAMO)}",
     ),
     "unknown instance type": (
         {"pool": {"instanceType": "p4d.24xlarge"}},
@@ -123,7 +123,7 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "further graph for other hardware": (
         {"graphs": [{"name": "second", "target": "vllm-disagg-h100"}]},
         "pool.instanceType: p6-b200.48xlarge has B200 GPUs, but target vllm-disagg-h100 is for H100 or H200; "
-        "choose one of p5.48xlarge, p5en.48xlarge, or another pool for graphs[0].pool",
+        f"choose one of {instance_names('vllm-disagg-h100')}, or another pool for graphs[0].pool",
     ),
     "what checks refuse": (
         {"graph": {"decode": {"tensorParallel": 8}}},

@@ -5,12 +5,19 @@ from typing import Any
 
 import pytest
 
-from targets.catalogue import TARGETS, Target
-from targets.checks import graph_problems, local_copy_problems, release_problems, sharing_problems
+from targets.catalogue import TARGETS
+from targets.checks import graph_problems, release_problems
 from targets.hardware import INSTANCE_TYPES, Gpu, InstanceType
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, resolve
+from targets.local_copy import local_copy_problems
+from targets.plan import GraphPlan
+from targets.pool import Pool
 from targets.releases import Version
+from targets.resolve import resolve
+from targets.sharing import sharing_problems
+from targets.target import Target
+from targets.weights import CacheUse
+from tests.targets.instances import instance_names
 
 
 def plan(target: str, instance: str, nodes: int = 1, *, key: str = "graph", **knobs: Any) -> GraphPlan:
@@ -32,22 +39,22 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "aggregated target on x86": (
         plan(AGG, B200),
         "pool.instanceType: p6-b200.48xlarge is amd64, but target trtllm-agg-gb200 runs only on arm64; "
-        "choose one of p6e-gb200.36xlarge",
+        f"choose one of {instance_names(AGG)}",
     ),
     "another GPU": (
         plan(GUIDE, H100),
         "pool.instanceType: p5.48xlarge has H100 GPUs, but target trtllm-disagg-b200 is for B200 or B300; "
-        "choose one of p6-b200.48xlarge, p6-b300.48xlarge",
+        f"choose one of {instance_names(GUIDE)}",
     ),
     "no GPU": (
         plan(GUIDE, "m7i.4xlarge"),
         "pool.instanceType: m7i.4xlarge has no GPUs, but target trtllm-disagg-b200 is for B200 or B300; "
-        "choose one of p6-b200.48xlarge, p6-b300.48xlarge",
+        f"choose one of {instance_names(GUIDE)}",
     ),
     "GPUs for nothing": (
         plan(MOCKER, H100),
         "pool.instanceType: p5.48xlarge has H100 GPUs, but target mocker-disagg-cpu is for CPU nodes; "
-        "choose one of m7i.4xlarge, m7g.4xlarge",
+        f"choose one of {instance_names(MOCKER)}",
     ),
     "image of another architecture": (
         plan(GUIDE, B200, image={"archs": ["arm64"]}),
@@ -339,7 +346,7 @@ def test_a_platform_older_than_the_graph_is_refused() -> None:
     newer = plan(GUIDE, B200, dynamoVersion="1.3.1")
 
     def on(platform: Version) -> list[str]:
-        return list(release_problems(replace(newer, platform=platform)))
+        return list(release_problems(replace(newer, operation=replace(newer.operation, platform=platform))))
 
     assert on(Version(1, 2, 1)) == [
         "platform.version: 1.2.1 is older than graph.dynamoVersion 1.3.1; use a platform of 1.3 or newer, or lower "
@@ -417,7 +424,7 @@ def test_a_role_that_the_target_lacks_is_refused() -> None:
 
 def copying(target: str, instance: InstanceType, nodes: int = 1, **knobs: Any) -> GraphPlan:
     pool = Pool(instance=instance, nodes=nodes)
-    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, local_copy=True)
+    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, cache=CacheUse(local_copy=True))
 
 
 def test_copies_need_room_on_the_nodes_that_the_stack_makes() -> None:
@@ -430,7 +437,7 @@ def test_copies_need_room_on_the_nodes_that_the_stack_makes() -> None:
     ]
     assert not list(local_copy_problems([copying(GUIDE, replace(two, nvme_gb=(1, 160)))], own_nodes=True))
     assert not list(local_copy_problems([copying(GUIDE, two)], own_nodes=False))
-    assert not list(local_copy_problems([replace(copying(GUIDE, two), local_copy=False)], own_nodes=True))
+    assert not list(local_copy_problems([replace(copying(GUIDE, two), cache=CacheUse())], own_nodes=True))
     (problem,) = local_copy_problems([copying(GUIDE, replace(b200, nvme_gb=(0, 0)))], own_nodes=True)
     assert problem.endswith("has room for 0 GB; leave it out")
 

@@ -10,13 +10,15 @@ from targets.prices import PRICES, REGION, Part, cost, usd_per_million_tokens
 
 def test_every_price_has_a_source_and_a_date() -> None:
     for unit, price in PRICES.items():
+        if price is None:
+            continue
         assert price.usd > 0, unit
         assert price.source, unit
         assert date.fromisoformat(price.date) <= date(2026, 12, 31), unit
 
 
-def test_what_has_no_list_price_is_not_made_up() -> None:
-    assert INSTANCE_TYPES.keys() - PRICES.keys() == {"p6-b300.48xlarge", "p6e-gb200.36xlarge"}
+def test_every_instance_type_has_a_price_or_says_that_none_is_listed() -> None:
+    assert INSTANCE_TYPES.keys() <= PRICES.keys()
 
 
 def test_parts_add_up() -> None:

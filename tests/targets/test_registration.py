@@ -2,11 +2,13 @@
 
 import pytest
 
-from targets.catalogue import TARGETS, Role
+from targets.catalogue import TARGETS
+from targets.engines import Role
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import Pool, resolve
-from targets.registration import component_names, strategy
+from targets.pool import Pool
+from targets.registration import component_names
+from targets.resolve import resolve
 
 PREFILL, DECODE, WORKER = Role.PREFILL, Role.DECODE, Role.WORKER
 REGISTERED = {
@@ -29,4 +31,4 @@ def test_workers_register_under_these_names(target: str, version: str, chain: st
     plan = resolve(TARGETS[target], knobs, Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1))
     assert component_names(plan) == REGISTERED[target, version, chain]
     expected = (chain or "prefill_first") if target.endswith("-0.4") else None
-    assert strategy(plan) == expected
+    assert plan.handover.strategy == expected

@@ -2,7 +2,8 @@
 
 import pytest
 
-from targets.releases import Version, efa_tag
+from targets.releases import DEFAULT, LATEST_PATCH, RELEASE_COSTS, Version, efa_tag
+from targets.versions import DYNAMO
 
 
 @pytest.mark.parametrize(
@@ -17,3 +18,11 @@ from targets.releases import Version, efa_tag
 )
 def test_the_efa_image_has_the_tag_that_was_published(version: str, tag: str) -> None:
     assert efa_tag(Version.parse(version)) == tag
+
+
+def test_each_line_has_one_release_and_costs_are_of_lines_that_are_there() -> None:
+    versions = [Version.parse(release) for release in DYNAMO]
+    assert versions == sorted(versions)
+    assert len(LATEST_PATCH) == len(DYNAMO), "two releases of one line"
+    assert DEFAULT in DYNAMO
+    assert RELEASE_COSTS.keys() <= LATEST_PATCH.keys()

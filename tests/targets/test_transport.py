@@ -8,7 +8,9 @@ from targets.catalogue import TARGETS
 from targets.checks import graph_problems
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
-from targets.plan import GraphPlan, Pool, beside_each_other, resolve
+from targets.plan import GraphPlan
+from targets.pool import Pool
+from targets.resolve import beside_each_other, resolve
 from targets.transport import KV_PATHS, Transport
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"

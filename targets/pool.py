@@ -1,0 +1,38 @@
+"""The nodes that graphs run on. Pure."""
+
+from dataclasses import dataclass
+
+from targets.hardware import InstanceType
+from targets.knobs import MAIN_POOL, Toleration
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pool:
+    """The nodes a graph's workers may use. key: where it stands in the stack's config, for messages.
+
+    name: unique in the stack. alike: names of the stack's other pools with GPUs of the same model, which the GPU's
+    label does not tell it from. runs: whether it has nodes now; graphs are not deployed onto one that has none.
+    efa: whether its nodes have the EFA devices of their instance type, as AWS's have.
+    """
+
+    instance: InstanceType
+    nodes: int
+    key: str = "pool"
+    name: str = MAIN_POOL
+    alike: tuple[str, ...] = ()
+    runs: bool = True
+    node_selector: tuple[tuple[str, str], ...] = ()
+    """Further labels of its nodes, key and value."""
+    tolerations: tuple[Toleration, ...] = ()
+    """Its nodes' taints beside that of GPUs."""
+    gpu_product: str | None = None
+    """What its nodes' GPU product label says, None where it is GPU Feature Discovery's."""
+    efa: bool = True
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all nodes."""
+        return self.nodes * self.instance.gpus
+
+    def __str__(self) -> str:
+        return f"{self.nodes} × {self.instance.name} ({self.instance.gpus} × {self.instance.gpu} each)"

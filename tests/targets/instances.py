@@ -1,0 +1,17 @@
+"""Which instance types run a target."""
+
+from targets.catalogue import TARGETS
+from targets.hardware import INSTANCE_TYPES
+
+
+def instance_names(name: str) -> str:
+    """Those that hold its largest worker, as messages list them."""
+    target = TARGETS[name]
+    largest = max(worker.gpus for worker in target.workers)
+    return ", ".join(
+        instance.name
+        for instance in INSTANCE_TYPES.values()
+        if instance.gpu in (target.gpus or (None,))
+        and instance.arch in target.archs
+        and instance.gpus >= largest
+    )
