@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from pulumi import automation
 
@@ -20,7 +20,6 @@ from ops.pulumi.locks import unlocked
 from ops.pulumi.stack_file import short_name
 from targets.errors import UserError
 
-Result = TypeVar("Result")
 EMBEDDED_BACKEND = STATE / "pulumi"
 """State of stacks on the embedded cluster; it is there once one was deployed through Pulumi."""
 HOW_TO_GET_PULUMI = (

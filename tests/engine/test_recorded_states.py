@@ -21,6 +21,8 @@ DEAR = (
     "aws:eks/cluster:Cluster", "aws:eks/nodeGroup:NodeGroup", "kubernetes:core/v1:Namespace",
 )  # fmt: skip
 """What nobody gets back in the way it was, or pays for twice."""
+BLOCKS = {"4b076b2-disagg-gb200-8k", "4b076b2-prod", "960b5bc-prod"}
+"""States with nodes that run in a Capacity Block."""
 ANEW = {OpType.REPLACE, OpType.CREATE_REPLACEMENT, OpType.DELETE_REPLACED, OpType.DELETE}
 
 
@@ -44,16 +46,19 @@ def steps(stack: automation.Stack) -> Iterator[tuple[OpType, str, str]]:
                 yield step.op, step.type, step.urn.rpartition("::")[2]
 
 
-def test_only_what_is_named_changes(offline: Engine) -> None:
-    name = "disagg-h100-vllm"
-    found = list(steps(with_state(offline, name, name, read(STATES / f"960b5bc-{name}.jsonl"))))
+@pytest.mark.parametrize("state", sorted({path.stem for path in STATES.glob("*.jsonl")} - BLOCKS))
+def test_only_what_is_named_changes(offline: Engine, state: str) -> None:
+    name = state.partition("-")[2]
+    found = list(steps(with_state(offline, name, name, read(STATES / f"{state}.jsonl"))))
     lines = sorted({f"{op.value} {kind} {name}" for op, kind, name in found})
-    compare(f"recorded/960b5bc-{name}.txt", "\n".join(lines) + "\n")
+    compare(f"recorded/{state}.txt", "\n".join(lines) + "\n")
     assert not [name for op, kind, name in found if op in ANEW and kind in DEAR]
 
 
-def test_a_running_capacity_block_is_asked_to_go_first(offline: Engine) -> None:
-    stack = with_state(offline, "prod", "prod", read(STATES / "960b5bc-prod.jsonl"))
+@pytest.mark.parametrize("state", sorted(BLOCKS))
+def test_a_running_capacity_block_is_asked_to_go_first(offline: Engine, state: str) -> None:
+    name = state.partition("-")[2]
+    stack = with_state(offline, name, name, read(STATES / f"{state}.jsonl"))
     with pytest.raises(automation.CommandError, match=r"set pool\.active to false and run"):
         stack.preview()
 
