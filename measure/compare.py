@@ -56,7 +56,7 @@ def table(runs: Sequence[Results]) -> str:
         *_rows(runs),
     ]
     notes = [
-        f"- {label}: {run.run.target}, {_hardware(run)}, {run.folder}"
+        f"- {label}: {run.run.subject.target}, {_hardware(run)}, {run.folder}"
         for label, run in zip(named, runs, strict=True)
     ]
     if runs[0].run.simulated:
@@ -94,7 +94,7 @@ def _change(metric: Metric, bands: Sequence[Band | None]) -> str:
 
 
 def _tokens(results: Results) -> str:
-    return f"{results.run.load.isl}/{results.run.load.osl}"
+    return f"{results.run.traffic.load.isl}/{results.run.traffic.load.osl}"
 
 
 def _reality(results: Results) -> str:
@@ -103,4 +103,4 @@ def _reality(results: Results) -> str:
 
 def _hardware(results: Results) -> str:
     run = results.run
-    return f"{run.gpus} × {run.gpu} of {run.nodes} × {run.instance}"
+    return f"{run.hardware.gpus} × {run.hardware.gpu} of {run.hardware.nodes} × {run.hardware.instance}"

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from graphs import benchmark, published_benchmarks
 from graphs.benchmark import Point, shape_name, shape_problems
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
-from measure.run import Load, Run, RunsError
+from measure.run import Hardware, Load, Run, RunsError, Subject, Traffic
 from stacks.cost import hourly_of_main_graph, hourly_of_main_pool
 from stacks.plan import StackPlan
 from stacks.sections.benchmark import BenchmarkSettings
@@ -73,22 +73,28 @@ def describe(stack: str, plan: StackPlan, measured: Sequence[Point], started: st
     return Run(
         stack=stack,
         started=started,
-        shape=shape_name(load),
-        load=_load(load),
-        points={point.name: _load(point.load) for point in measured},
-        target=graph.target.name,
-        topology=graph.target.title,
-        graph=graph.name,
-        gpu=str(pool.instance.gpu or "no GPU"),
-        gpus=graph.gpus,
-        instance=pool.instance.name,
-        nodes=pool.nodes,
-        usd_per_hour=price.usd_per_hour,
-        price=f"{price.basis}: {', '.join(price.parts)}",
+        traffic=Traffic(
+            shape=shape_name(load),
+            load=_load(load),
+            points={point.name: _load(point.load) for point in measured},
+            commands={point.name: tuple(_shown(point)) for point in measured},
+            differences=_differences(load),
+        ),
+        subject=Subject(
+            target=graph.target.name,
+            topology=graph.target.title,
+            graph=graph.name,
+            versions=_versions(graph),
+        ),
+        hardware=Hardware(
+            gpu=str(pool.instance.gpu or "no GPU"),
+            gpus=graph.gpus,
+            instance=pool.instance.name,
+            nodes=pool.nodes,
+            usd_per_hour=price.usd_per_hour,
+            price=f"{price.basis}: {', '.join(price.parts)}",
+        ),
         simulated=simulated,
-        versions=_versions(graph),
-        commands={point.name: tuple(_shown(point)) for point in measured},
-        differences=_differences(load),
     )
 
 

@@ -57,10 +57,12 @@ def failures(candidate: Results, baseline: Results) -> list[str]:
     """What the candidate could not do: points or requests that failed in it, and not in the baseline."""
     found = [f"{name} was not measured" for name in candidate.missing if name not in baseline.missing]
     found += [f"c{c} was not measured" for c in baseline.concurrencies if c not in candidate.concurrencies]
-    before = sum(point.failed for point in baseline.points)
+    before = sum(point.requests.failed for point in baseline.points)
     for point in candidate.points:
-        if point.failed and not before:
-            found.append(f"{point.name}: {point.failed} requests failed ({'; '.join(point.errors)})")
+        if point.requests.failed and not before:
+            found.append(
+                f"{point.name}: {point.requests.failed} requests failed ({'; '.join(point.requests.errors)})"
+            )
     return found
 
 

@@ -39,7 +39,7 @@ def write(runs: Sequence[tuple[str, Results]], folder: Path) -> list[str]:
     folder.mkdir(parents=True, exist_ok=True)
     simulated = any(results.run.simulated for _, results in runs)
     drawn = []
-    if any(results.run.gpus for _, results in runs):
+    if any(results.run.hardware.gpus for _, results in runs):
         with _figure(folder, "pareto", simulated) as axes:
             _pareto(axes, runs)
         drawn.append("pareto")
@@ -54,7 +54,7 @@ def _pareto(axes: Axes, runs: Sequence[tuple[str, Results]]) -> None:
     """Speed of one user against throughput of one GPU: up and to the right is better."""
     x, y = METRIC["per-user"], METRIC["throughput-per-gpu"]
     for (label, results), colour in zip(runs, _colours(runs), strict=True):
-        if not results.run.gpus:
+        if not results.run.hardware.gpus:
             continue
         across, up = _bands(results, x), _bands(results, y)
         axes.errorbar(

@@ -33,7 +33,9 @@ def described(results: Results) -> dict[str, Any]:
     return {
         "run": run,
         "footnote": plots.FOOTNOTE,
-        "price": UNKNOWN if run.usd_per_hour is None else f"{run.usd_per_hour:.2f} USD an hour ({run.price})",
+        "price": UNKNOWN
+        if run.hardware.usd_per_hour is None
+        else f"{run.hardware.usd_per_hour:.2f} USD an hour ({run.hardware.price})",
         "summary": [
             (
                 f"{metric.label} [{metric.unit}]",
@@ -47,7 +49,7 @@ def described(results: Results) -> dict[str, Any]:
         "points": [
             {
                 "name": point.name,
-                "requests": f"{point.requests} ok, {point.failed} failed",
+                "requests": f"{point.requests.ok} ok, {point.requests.failed} failed",
                 "seconds": number(point.seconds),
                 "tokens": point.output_tokens,
                 "rows": [
@@ -59,13 +61,15 @@ def described(results: Results) -> dict[str, Any]:
                         ("Output speed per user [tokens/s]", point.per_user),
                     )
                 ],
-                "watts": None if point.watts is None else number(point.watts),
-                "errors": point.errors,
+                "watts": None if point.energy.watts is None else number(point.energy.watts),
+                "errors": point.requests.errors,
             }
             for point in results.points
         ],
         "missing": results.missing,
-        "commands": {name: " ".join(_quoted(word) for word in words) for name, words in run.commands.items()},
+        "commands": {
+            name: " ".join(_quoted(word) for word in words) for name, words in run.traffic.commands.items()
+        },
     }
 
 

@@ -32,30 +32,43 @@ class Distribution:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Requests:
+    """How requests ended. errors: AIPerf's summary."""
+
+    ok: int
+    failed: int
+    errors: tuple[str, ...]
+    per_second: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Energy:
+    """Of all GPUs while they were measured; None without DCGM."""
+
+    joules: float | None
+    watts: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Point:
     """One measured point.
 
     tokens_per_second, input_tokens_per_second: of the whole graph, server's counts. per_user: output tokens per second
     of one request while it streams. ttft, itl, latency: milliseconds. output_tokens: in all. seconds: of measuring.
-    errors: AIPerf's summary. energy_joules, watts: of all GPUs, None without DCGM.
     """
 
     name: str
     load: Load
     tokens_per_second: float
     input_tokens_per_second: float
-    requests_per_second: float
     per_user: Distribution
     ttft: Distribution
     itl: Distribution
     latency: Distribution
-    requests: int
-    failed: int
-    errors: tuple[str, ...]
+    requests: Requests
     output_tokens: int
     seconds: float
-    energy_joules: float | None
-    watts: float | None
+    energy: Energy
 
 
 @dataclass(frozen=True)
@@ -97,7 +110,7 @@ class Results:
     def missing(self) -> tuple[str, ...]:
         """Points that were wanted and not measured."""
         measured = {point.name for point in self.points}
-        return tuple(name for name in self.run.points if name not in measured)
+        return tuple(name for name in self.run.traffic.points if name not in measured)
 
     @property
     def concurrencies(self) -> tuple[int, ...]:
@@ -116,24 +129,28 @@ class Results:
 
 
 def _per_gpu(run: Run, point: Point) -> float | None:
-    return point.tokens_per_second / run.gpus if run.gpus else None
+    return point.tokens_per_second / run.hardware.gpus if run.hardware.gpus else None
 
 
 def _usd_per_million(run: Run, point: Point) -> float | None:
-    if run.usd_per_hour is None or not point.tokens_per_second:
+    if run.hardware.usd_per_hour is None or not point.tokens_per_second:
         return None
-    return usd_per_million_tokens(run.usd_per_hour, point.tokens_per_second)
+    return usd_per_million_tokens(run.hardware.usd_per_hour, point.tokens_per_second)
 
 
 def _joules_per_token(_: Run, point: Point) -> float | None:
-    return None if point.energy_joules is None else point.energy_joules / point.output_tokens
+    return None if point.energy.joules is None else point.energy.joules / point.output_tokens
+
+
+def _failed_percent(point: Point) -> float:
+    return 100 * point.requests.failed / (point.requests.ok + point.requests.failed)
 
 
 METRICS: tuple[Metric, ...] = (
     Metric("throughput", "Output throughput", "tokens/s", 1, lambda _, p: p.tokens_per_second),
     Metric("throughput-per-gpu", "Output throughput per GPU", "tokens/s/GPU", 1, _per_gpu),
     Metric("per-user", "Output speed per user, mean", "tokens/s/user", 1, lambda _, p: p.per_user.avg),
-    Metric("requests", "Requests", "1/s", 1, lambda _, p: p.requests_per_second),
+    Metric("requests", "Requests", "1/s", 1, lambda _, p: p.requests.per_second),
     Metric("ttft-p50", "Time to first token, p50", "ms", -1, lambda _, p: p.ttft.p50),
     Metric("ttft-p99", "Time to first token, p99", "ms", -1, lambda _, p: p.ttft.p99),
     Metric("itl-p50", "Inter-token latency, p50", "ms", -1, lambda _, p: p.itl.p50),
@@ -141,7 +158,7 @@ METRICS: tuple[Metric, ...] = (
     Metric("latency-p50", "Request latency, p50", "ms", -1, lambda _, p: p.latency.p50),
     Metric("cost", "Cost of a million output tokens", "USD", -1, _usd_per_million),
     Metric("energy", "GPU energy per output token", "J", -1, _joules_per_token),
-    Metric("errors", "Failed requests", "%", -1, lambda _, p: 100 * p.failed / (p.requests + p.failed)),
+    Metric("errors", "Failed requests", "%", -1, lambda _, p: _failed_percent(p)),
 )
 METRIC = {metric.name: metric for metric in METRICS}
 
@@ -151,7 +168,7 @@ def load(folder: Path) -> Results:
     run = read(folder)
     found = [
         _point(folder / RAW / name, name, wanted)
-        for name, wanted in run.points.items()
+        for name, wanted in run.traffic.points.items()
         if (folder / RAW / name / EXPORT).exists()
     ]
     return Results(folder, run, tuple(sorted(found, key=lambda point: point.name)))
@@ -190,18 +207,22 @@ def _parsed(export: Mapping[str, Any], name: str, wanted: Load) -> Point:
         load=wanted,
         tokens_per_second=_average(export, "output_token_throughput", "tokens/sec"),
         input_tokens_per_second=_average(export, "input_token_throughput", "tokens/sec"),
-        requests_per_second=_average(export, "request_throughput", "requests/sec"),
         per_user=_distribution(export, "output_token_throughput_per_user", "tokens/sec/user"),
         ttft=_distribution(export, "time_to_first_token", "ms"),
         itl=_distribution(export, "inter_token_latency", "ms"),
         latency=_distribution(export, "request_latency", "ms"),
-        requests=round(_average(export, "request_count", "requests")),
-        failed=round(_optional(export, "error_request_count", "requests") or 0),
-        errors=tuple(_error(entry) for entry in export["error_summary"]),
+        requests=Requests(
+            ok=round(_average(export, "request_count", "requests")),
+            failed=round(_optional(export, "error_request_count", "requests") or 0),
+            errors=tuple(_error(entry) for entry in export["error_summary"]),
+            per_second=_average(export, "request_throughput", "requests/sec"),
+        ),
         output_tokens=round(tokens),
         seconds=_average(export, "benchmark_duration", "sec"),
-        energy_joules=_optional(export, "nvidia_total_gpu_energy", "J"),
-        watts=_optional(export, "nvidia_average_gpu_power", "W"),
+        energy=Energy(
+            joules=_optional(export, "nvidia_total_gpu_energy", "J"),
+            watts=_optional(export, "nvidia_average_gpu_power", "W"),
+        ),
     )
 
 

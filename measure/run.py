@@ -40,38 +40,67 @@ class Load:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
-    """Inputs, versions, target, hardware and price of a run. Times are ISO 8601 in UTC.
+class Traffic:
+    """What was asked. commands: AIPerf's words by point. differences: from the published command, by flag."""
 
-    gpus: of the graph. nodes: that are paid for. usd_per_hour: of all nodes, None where unknown; price: where from.
-    simulated: what of it is not real, empty where all is. commands: AIPerf's words by point. problem: why it ended
-    early, empty if it did not. versions: by name.
-    """
-
-    stack: str
-    started: str
     shape: str
     load: Load
     points: Mapping[str, Load]
+    commands: Mapping[str, tuple[str, ...]]
+    differences: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """What answered. versions: by name."""
+
     target: str
     topology: str
     graph: str
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hardware:
+    """What it ran on. gpus: of the graph. nodes: that are paid for.
+
+    usd_per_hour: of all nodes, None where unknown; price: where from.
+    """
+
     gpu: str
     gpus: int
     instance: str
     nodes: int
     usd_per_hour: float | None
     price: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A run of a stack. Times are ISO 8601 in UTC.
+
+    simulated: what of it is not real, empty where all is. problem: why it ended early, empty if it did not.
+    """
+
+    stack: str
+    started: str
+    traffic: Traffic
+    subject: Subject
+    hardware: Hardware
     simulated: str
-    versions: Mapping[str, str]
-    commands: Mapping[str, tuple[str, ...]]
-    differences: Mapping[str, str] = field(default_factory=dict)
     ended: str = ""
     problem: str = ""
 
     def write(self, folder: Path) -> None:
         """Write the run's file; readers never see half of it."""
-        write_whole(folder / RUN_FILE, json.dumps(asdict(self), indent=1) + "\n")
+        fields = asdict(self)
+        for group in _GROUPS:
+            fields |= fields.pop(group)
+        write_whole(folder / RUN_FILE, json.dumps(fields, indent=1) + "\n")
+
+
+_GROUPS: Mapping[str, Any] = {"traffic": Traffic, "subject": Subject, "hardware": Hardware}
+"""Fields of a run whose own fields are those of the file: the file has no groups."""
 
 
 def read(folder: Path) -> Run:
@@ -79,9 +108,13 @@ def read(folder: Path) -> Run:
     path = folder / RUN_FILE
     try:
         data: dict[str, Any] = json.loads(path.read_text())
-        loads = {name: Load(**load) for name, load in data.pop("points").items()}
-        commands = {name: tuple(words) for name, words in data.pop("commands").items()}
-        return Run(**data | {"load": Load(**data["load"])}, points=loads, commands=commands)
+        data["load"] = Load(**data["load"])
+        data["points"] = {name: Load(**load) for name, load in data["points"].items()}
+        data["commands"] = {name: tuple(words) for name, words in data["commands"].items()}
+        for group, kind in _GROUPS.items():
+            own = kind.__dataclass_fields__.keys() & data.keys()
+            data[group] = kind(**{name: data.pop(name) for name in own})
+        return Run(**data)
     except FileNotFoundError:
         raise RunsError(f"{folder} is no benchmark run: it has no {RUN_FILE}") from None
     except (ValueError, TypeError, LookupError) as error:

@@ -13,7 +13,7 @@ from measure import driver as measure
 from measure import run as runs
 from measure.results import EXPORT, Results
 from measure.results import load as load_results
-from measure.run import RAW, Load, Run
+from measure.run import RAW, Hardware, Load, Run, Subject, Traffic
 from targets.target import Benchmark
 from targets.versions import AIPERF_VERSION
 
@@ -27,21 +27,27 @@ def described(points: tuple[Point, ...] = POINTS, simulated: str = "engines (scr
     return Run(
         stack="dev",
         started=measure.now(),
-        shape="64/16",
-        load=Load(**asdict(SHAPE)),
-        points={point.name: Load(**asdict(point.load)) for point in points},
-        target="trtllm-disagg-b200",
-        topology="prefill and decode",
-        graph="gpt-oss-disagg",
-        gpu="B200",
-        gpus=8,
-        instance="p6-b200.48xlarge",
-        nodes=1,
-        usd_per_hour=113.9328,
-        price="list price",
+        traffic=Traffic(
+            shape="64/16",
+            load=Load(**asdict(SHAPE)),
+            points={point.name: Load(**asdict(point.load)) for point in points},
+            commands={point.name: ("aiperf", "profile") for point in points},
+        ),
+        subject=Subject(
+            target="trtllm-disagg-b200",
+            topology="prefill and decode",
+            graph="gpt-oss-disagg",
+            versions={"AIPerf": AIPERF_VERSION},
+        ),
+        hardware=Hardware(
+            gpu="B200",
+            gpus=8,
+            instance="p6-b200.48xlarge",
+            nodes=1,
+            usd_per_hour=113.9328,
+            price="list price",
+        ),
         simulated=simulated,
-        versions={"AIPerf": AIPERF_VERSION},
-        commands={point.name: ("aiperf", "profile") for point in points},
     )
 
 

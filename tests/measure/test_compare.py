@@ -21,8 +21,8 @@ def base(measured: Results, tmp_path: Path) -> Results:
 
 
 def test_unlike_shapes_are_refused(measured: Results, tmp_path: Path) -> None:
-    load = replace(measured.run.load, isl=8192, osl=1024)
-    other = runs.copied(measured, tmp_path / "other", {}, load=load)
+    load = replace(measured.run.traffic.load, isl=8192, osl=1024)
+    other = runs.copied(measured, tmp_path / "other", {}, traffic=replace(measured.run.traffic, load=load))
     with pytest.raises(RunsError) as refused:
         beside.compared([measured.folder, other.folder], None)
     assert str(refused.value) == (
@@ -139,6 +139,6 @@ def test_a_tolerance_that_makes_no_sense_is_refused(base: Results) -> None:
 
 
 def test_a_load_is_its_tokens_and_requests(measured: Results) -> None:
-    assert measured.run.points["c00001-r1"] == Load(
+    assert measured.run.traffic.points["c00001-r1"] == Load(
         isl=64, osl=16, concurrency=1, requests=10, warmup=1, dataset_entries=10, seed=100
     )

@@ -81,7 +81,7 @@ def test_energy_of_all_gpus_is_in_the_results(
     runs.described(points).write(folder)
     results = load_results(folder)
     (point,) = results.points
-    assert point.watts == pytest.approx(WATTS * GPUS, rel=0.2)
-    assert point.energy_joules is not None
+    assert point.energy.watts == pytest.approx(WATTS * GPUS, rel=0.2)
+    assert point.energy.joules is not None
     per_token = METRIC["energy"].value(results.run, point)
-    assert per_token == point.energy_joules / (10 * 16)
+    assert per_token == point.energy.joules / (10 * 16)

@@ -1,13 +1,14 @@
 """Figures are AIPerf's own: read, never computed again."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from measure.results import EXPORT, METRIC, Results
 from measure.results import load as load_results
-from measure.run import RAW, RunsError
+from measure.run import RAW, RunsError, read
 from tests.measure import measured as runs
 
 
@@ -16,7 +17,7 @@ def test_every_figure_equals_the_one_in_aiperfs_json(measured: Results) -> None:
     for point in measured.points:
         export = runs.raw(measured, point.name)
         assert point.tokens_per_second == export["output_token_throughput"]["avg"]
-        assert point.requests_per_second == export["request_throughput"]["avg"]
+        assert point.requests.per_second == export["request_throughput"]["avg"]
         for spread, key in (
             (point.ttft, "time_to_first_token"),
             (point.itl, "inter_token_latency"),
@@ -35,7 +36,8 @@ def test_tokens_are_counted_by_the_server_and_all_requests_answered(measured: Re
         assert export["input_config"]["endpoint"]["use_server_token_count"] is True
         assert point.output_tokens == export["total_usage_completion_tokens"]["avg"]
         assert point.output_tokens == point.load.requests * point.load.osl
-        assert (point.requests, point.failed, point.errors) == (point.load.requests, 0, ())
+        done = point.requests
+        assert (done.ok, done.failed, done.errors) == (point.load.requests, 0, ())
 
 
 def test_throughput_per_gpu_divides_by_the_graphs_gpus_and_cost_counts_the_node(measured: Results) -> None:
@@ -46,7 +48,8 @@ def test_throughput_per_gpu_divides_by_the_graphs_gpus_and_cost_counts_the_node(
 
 
 def test_an_unknown_price_gives_an_unknown_cost(measured: Results, tmp_path: Path) -> None:
-    unpriced = runs.copied(measured, tmp_path / "run", {}, usd_per_hour=None)
+    hardware = replace(measured.run.hardware, usd_per_hour=None)
+    unpriced = runs.copied(measured, tmp_path / "run", {}, hardware=hardware)
     assert unpriced.band(METRIC["cost"], 4) is None
 
 
@@ -103,3 +106,22 @@ def test_a_folder_without_a_run_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunsError) as refused:
         load_results(tmp_path)
     assert str(refused.value) == f"{tmp_path} is no benchmark run: it has no run.json"
+
+
+def test_a_run_s_file_has_no_groups(tmp_path: Path) -> None:
+    """Files of earlier versions are read, and programs of others read ours."""
+    run = runs.described()
+    run.write(tmp_path)
+    written = json.loads((tmp_path / "run.json").read_text())
+    assert {
+        "load",
+        "points",
+        "target",
+        "gpus",
+        "usd_per_hour",
+        "price",
+        "versions",
+        "commands",
+    } <= written.keys()
+    assert not {"traffic", "subject", "hardware"} & written.keys()
+    assert read(tmp_path) == run
