@@ -9,12 +9,13 @@ import pulumi
 from components.manifests import resource
 from graphs import local_copy, worker_pod
 from graphs.compute_domain import compute_domain
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
 from graphs.disruption import budgets
 from graphs.names import HTTP_PORT, engine_config_map, frontend_service
 from graphs.objects import READY, annotated, config_map
 from graphs.rolling import rounds
 from graphs.topology import TOPOLOGY_ANNOTATION, topology
+from graphs.workers import engine_files
 from targets.plan import GraphPlan
 
 _PULL_SECONDS = 30 * 60

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from graphs import frontend
-from graphs.deployment import worker_command
+from graphs.workers import worker_command
 from targets.engine_knobs import KNOBS
 from targets.engines import Engine
 from targets.knobs import RoleKnobs

@@ -5,11 +5,12 @@ import json
 from typing import Any
 
 from graphs import objects, pod_scripts
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
 from graphs.monitoring.queries import bytes_written_by_nixl, transferred_bytes
 from graphs.names import HTTP_PORT, LABEL_PREFIX, NIXL_PORT, SYSTEM_PORT, frontend_service
 from graphs.placement import on_archs
 from graphs.scripts.verification.expectation import Expectation
+from graphs.workers import engine_files
 from targets.plan import GraphPlan
 from targets.weights import MODEL_ID
 

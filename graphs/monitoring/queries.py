@@ -4,7 +4,7 @@ Metric names: Dynamo's metrics reference and its TensorRT-LLM observability page
 guide, dcgm-exporter's default counters. A family of Dynamo's appears only after the first request.
 """
 
-from graphs.deployment import worker_command
+from graphs.workers import worker_command
 from targets.engines import Engine, Role
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from graphs.compute_domain import compute_domain
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
 from graphs.topology import topology
+from graphs.workers import engine_files
 from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.engines import Engine

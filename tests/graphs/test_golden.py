@@ -8,7 +8,8 @@ import yaml
 
 from graphs.autoscaling import scaled_objects
 from graphs.compute_domain import compute_domain
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
+from graphs.workers import engine_files
 from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
+from graphs.workers import engine_files
 from targets.catalogue import TARGETS
 from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs

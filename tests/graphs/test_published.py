@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from graphs.deployment import engine_files, graph_deployment
+from graphs.deployment import graph_deployment
+from graphs.workers import engine_files
 from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.differences import DIFFERENCES

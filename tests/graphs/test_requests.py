@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from graphs.deployment import graph_deployment, worker_command
+from graphs.deployment import graph_deployment
 from graphs.requests import of_worker
+from graphs.workers import worker_command
 from ops.pulumi.stack_file import StackFile
 from stacks.cost import cpu_instance
 from stacks.load import from_text

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graphs.deployment import worker_command
+from graphs.workers import worker_command
 from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS

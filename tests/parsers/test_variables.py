@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from graphs.deployment import worker_command
+from graphs.workers import worker_command
 from targets.catalogue import TARGETS
 from targets.checks import graph_problems
 from targets.engines import Engine

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from graphs.deployment import engine_files, worker_command
+from graphs.workers import engine_files, worker_command
 from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
