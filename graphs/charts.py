@@ -3,6 +3,7 @@
 Which chart and which version stands in `targets/versions.py`; the platform's is that of its Dynamo release.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 from graphs.gpu_nodes import GPU_PRESENT_LABEL, GPU_TAINT, among, node_affinity
@@ -75,14 +76,26 @@ def _addon(addon: Addon) -> dict[str, bool]:
     return {"install": addon is Addon.BUNDLED, "enabled": addon is not Addon.NONE}
 
 
-def prometheus_values(retention_days: int, storage_class: str | None, storage: str) -> dict[str, Any]:
-    """Values of kube-prometheus-stack. storage: size of the claim that Prometheus keeps its series on."""
-    claim = claim_spec(storage, "ReadWriteOnce", storage_class)
+@dataclass(frozen=True, kw_only=True)
+class Prometheus:
+    """What a stack chooses of its Prometheus. storage: size of the claim that it keeps its series on.
+
+    storage_class: of that claim, None for the cluster's default.
+    """
+
+    retention_days: int
+    storage: str
+    storage_class: str | None
+
+
+def prometheus_values(wanted: Prometheus) -> dict[str, Any]:
+    """Values of kube-prometheus-stack."""
+    claim = claim_spec(wanted.storage, "ReadWriteOnce", wanted.storage_class)
     return {
         "fullnameOverride": KUBE_PROMETHEUS_STACK.name,
         "prometheus": {
             "prometheusSpec": {
-                "retention": f"{retention_days}d",
+                "retention": f"{wanted.retention_days}d",
                 "storageSpec": {"volumeClaimTemplate": {"spec": claim}},
                 # Ours alone: the platform's own PodMonitors scrape the same pods under other labels.
                 "podMonitorSelector": {"matchLabels": dict(MANAGED_BY)},

@@ -138,7 +138,7 @@ def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
         return []
     wanted = Release(
         chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
-        values=prometheus_values(said.retention_days, said.storage_class, said.storage),
+        values=prometheus_values(said.installed()),
         max_history=5,
     )
     return [Monitoring("monitoring", MonitoringArgs(release=wanted), _on(cluster))]

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from graphs.charts import prometheus_url
+from graphs.charts import Prometheus, prometheus_url
 from graphs.monitoring.alerts import Objectives
 from targets.knobs import ObjectName
 from targets.strict import Strict
@@ -48,6 +48,12 @@ class MonitoringSettings(Strict):
     def prometheus(self) -> str | None:
         """URL of the Prometheus inside the cluster, None where it is not known."""
         return prometheus_url(self.namespace) if self.kind == "install" else self.endpoint
+
+    def installed(self) -> Prometheus:
+        """What is chosen of the Prometheus that the stack brings."""
+        return Prometheus(
+            retention_days=self.retention_days, storage=self.storage, storage_class=self.storage_class
+        )
 
     def objectives(self, ttl: str | None) -> Objectives:
         """What is alerted about. ttl: the stack's time to live, as `72h` or `14d`."""

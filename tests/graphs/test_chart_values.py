@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from graphs import charts
-from graphs.charts import platform_chart, platform_values
+from graphs.charts import Prometheus, platform_chart, platform_values
 from targets import versions
 from targets.platform import Addon, Discovery, Platform
 from targets.releases import LATEST_PATCH, Version
@@ -82,8 +82,9 @@ def test_every_key_of_the_platform_is_documented() -> None:
         assert not {*leaves(values)} & {*CHARTS["dynamo-platform"]["removed"]}
 
 
+PROMETHEUS = Prometheus(retention_days=15, storage="50Gi", storage_class="gp3")
 PINNED = [
-    (versions.KUBE_PROMETHEUS_STACK, charts.prometheus_values(15, "gp3", "50Gi")),
+    (versions.KUBE_PROMETHEUS_STACK, charts.prometheus_values(PROMETHEUS)),
     (versions.GPU_OPERATOR, charts.gpu_operator_values()),
     (versions.EFA_DEVICE_PLUGIN, charts.efa_values()),
     (versions.DRA_DRIVER, charts.dra_values()),

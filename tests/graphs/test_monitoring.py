@@ -23,6 +23,7 @@ from stacks.settings import Settings
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.releases import LATEST_PATCH
+from tests.graphs.test_chart_values import PROMETHEUS
 
 OBJECTIVES = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl="72h")
 LABELS = {"release": "prometheus"}
@@ -250,7 +251,7 @@ def test_no_dashboard_of_cost_without_a_price() -> None:
 
 def test_the_sidecar_finds_the_dashboards() -> None:
     manifest = config_map("dynamo", dashboards([plan_of("vllm-disagg-h100")], "dynamo", None))
-    grafana = prometheus_values(15, None, "50Gi")["grafana"]
+    grafana = prometheus_values(PROMETHEUS)["grafana"]
     assert grafana["sidecar"]["dashboards"]["label"] == SIDECAR_LABEL
     assert manifest["metadata"]["labels"][SIDECAR_LABEL] == "1", "kube-prometheus-stack's labelValue"
     assert sum(map(len, manifest["data"].values())) < 1_000_000, "a ConfigMap holds 1 MiB"
@@ -258,19 +259,19 @@ def test_the_sidecar_finds_the_dashboards() -> None:
 
 def test_what_reads_the_data_sources_before_grafana_starts_ends() -> None:
     """The chart's default method, WATCH, goes on for ever, in an init container too."""
-    sources = prometheus_values(15, None, "50Gi")["grafana"]["sidecar"]["datasources"]
+    sources = prometheus_values(PROMETHEUS)["grafana"]["sidecar"]["datasources"]
     assert sources == {"initDatasources": True, "skipReload": True, "watchMethod": "LIST"}
 
 
 def test_grafana_has_no_password_to_know() -> None:
-    ini = prometheus_values(15, None, "50Gi")["grafana"]["grafana.ini"]
+    ini = prometheus_values(PROMETHEUS)["grafana"]["grafana.ini"]
     assert ini["auth.anonymous"] == {"enabled": True, "org_role": "Viewer"}
     assert ini["auth"]["disable_login_form"]
     assert not ini["auth.basic"]["enabled"]
 
 
 def test_our_prometheus_selects_our_pod_monitors() -> None:
-    selector = prometheus_values(15, "gp3", "50Gi")["prometheus"]["prometheusSpec"]["podMonitorSelector"]
+    selector = prometheus_values(PROMETHEUS)["prometheus"]["prometheusSpec"]["podMonitorSelector"]
     for manifest in pod_monitors(PLANS, "dynamo", {}):
         assert selector["matchLabels"].items() <= manifest["metadata"]["labels"].items()
 
