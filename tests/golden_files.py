@@ -17,3 +17,13 @@ def compare(name: str, text: str) -> None:
     lines = difflib.unified_diff(path.read_text().splitlines(), text.splitlines(), name, "now", lineterm="")
     difference = "\n".join(lines)
     assert not difference, f"write it anew with REGENERATE=1 if this is meant:\n{difference}"
+
+
+def compare_block(page: Path, begin: str, end: str, text: str) -> None:
+    """Hold `text` against what stands on a page between two lines."""
+    before, found, rest = page.read_text().partition(begin)
+    assert found, f"{page} has lost the line {begin!r}"
+    current = before + begin + text + end + rest.partition(end)[2]
+    if os.environ.get("REGENERATE"):
+        page.write_text(current)
+    assert page.read_text() == current, "write it anew with REGENERATE=1"

@@ -6,9 +6,12 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+
+from tests.golden_files import compare_block
 
 PROJECT = Path(__file__).parents[1]
 CLOUD = {"pulumi", "pulumi_kubernetes", "pulumi_aws"}
@@ -49,6 +52,23 @@ def test_imports_point_downwards(folder: str) -> None:
         if imported(path) & FORBIDDEN[folder]
     }
     assert wrong == {}
+
+
+def test_the_drawing_is_current_and_no_arrow_points_up() -> None:
+    """`REGENERATE=1` draws it anew."""
+    imports = {
+        folder: sorted(set[str]().union(*map(imported, modules(folder))) & OURS - {folder})
+        for folder in sorted(FORBIDDEN)
+    }
+    imports["__main__"] = sorted(imported(PROJECT / "__main__.py") & OURS)
+    order = [*TopologicalSorter(imports).static_order()][::-1]  # CycleError where an arrow points up
+    lines = (
+        f"{folder:<10} ─► {', '.join(sorted(imports[folder], key=order.index))}" for folder in order[:-1]
+    )
+    drawing = "\n".join(["```", *lines, order[-1], "```", ""])
+    page = PROJECT / "docs" / "architecture.md"
+    begin = "<!-- what imports what: tests/test_architecture.py draws this -->\n"
+    compare_block(page, begin, "<!-- end of the drawing -->", drawing)
 
 
 def loaded(stack: str) -> set[str]:

@@ -3,7 +3,6 @@
 `REGENERATE=1 pytest tests/stability` writes golden file and page anew, to be looked at in the diff.
 """
 
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -14,7 +13,7 @@ from ops.diff.changes import Action, ResourceChange
 from ops.diff.compare import resource_changes
 from ops.diff.consequences import NODE_GROUP
 from ops.fingerprint import KEY_VARIABLE
-from tests.golden_files import compare
+from tests.golden_files import compare, compare_block
 from tests.stability.changes import CHANGES, PROJECT, Change, synth
 
 PAGE = PROJECT / "docs" / "operations.md"
@@ -77,13 +76,7 @@ def exact() -> Iterator[str]:
 
 
 def test_the_page_is_current() -> None:
-    text = PAGE.read_text()
-    before, _, rest = text.partition(BEGIN)
-    assert rest, f"{PAGE} has lost the line {BEGIN!r}"
-    current = before + BEGIN + "\n".join(page()) + "\n" + END + rest.partition(END)[2]
-    if os.environ.get("REGENERATE"):
-        PAGE.write_text(current)
-    assert PAGE.read_text() == current, "write it anew with REGENERATE=1"
+    compare_block(PAGE, BEGIN, END, "\n".join(page()) + "\n")
 
 
 def page() -> Iterator[str]:
