@@ -11,17 +11,7 @@ import yaml
 
 from tests.engine.conftest import PROJECT, Engine, kubernetes_plugin
 
-_CODE = (
-    "Pulumi.yaml",
-    "__main__.py",
-    "bench",
-    "components",
-    "embedded",
-    "graphs",
-    "ops",
-    "stacks",
-    "targets",
-)
+_CODE = ("Pulumi.yaml", "__main__.py", *(each.parent.name for each in PROJECT.glob("*/__init__.py")))
 Done = subprocess.CompletedProcess[str]
 
 
