@@ -4,11 +4,9 @@ Everything that runs belongs to one state folder: `start` brings back whatever o
 all and removes the folder. Tests give folders of their own.
 """
 
-import base64
 import json
 import os
 import re
-import secrets
 import shutil
 import subprocess
 import sys
@@ -18,13 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-import trustme
 import yaml
 
-from embedded import build, nodes, processes
-from embedded.crds import Version
-from embedded.files import fill, write_whole
-from embedded.operator.platform import Platform
+from embedded import build, credentials, nodes, processes
+from embedded.files import write_whole
+from embedded.operator.platform import GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from targets import releases
@@ -76,7 +72,7 @@ kube-scheduler {controlplane} kube-scheduler
 kwok {kwok}
   --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
 operator {python} -m embedded.operator
-  --kubeconfig={kubeconfig} --pki={pki} --ready-file={operator_ready}
+  --kubeconfig={kubeconfig} --ready-file={operator_ready}
   --api-version={graph_version} --platform-version={platform_version} --provider={provider}
 """
 _PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
@@ -89,7 +85,7 @@ class ClusterError(UserError):
 def start(
     report: Report,
     state: Path = STATE,
-    graph_version: Version | None = "v1alpha1",
+    graph_version: GraphVersion | None = "v1alpha1",
     platform: Platform = DEFAULT_PLATFORM,
 ) -> Path:
     """Starts what of the cluster is not running, with the data it had; returns the kubeconfig's path.
@@ -190,7 +186,7 @@ def _daemons(
     state: Path,
     programs: Mapping[str, str],
     ports: Mapping[str, int],
-    graph_version: Version | None,
+    graph_version: GraphVersion | None,
     platform: Platform,
 ) -> list[Daemon]:
     values = {
@@ -273,13 +269,8 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
     state.mkdir(mode=0o700, exist_ok=True)
     state.chmod(0o700)
     ports = _ports(state)
-    _write(state / _MARKER, json.dumps({**programs, "ports": ports}))
-    pki, tokens = state / "pki", state / "tokens.csv"
-    if not pki.exists():
-        fill(pki, _write_keys)
-    if not tokens.exists():
-        _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
-    _write(kubeconfig(state), yaml.safe_dump(_kubeconfig(ports["api"], pki / "ca.crt", tokens)))
+    write_whole(state / _MARKER, json.dumps({**programs, "ports": ports}), mode=0o600)
+    credentials.write(state, kubeconfig(state), ports["api"])
     return ports
 
 
@@ -306,33 +297,3 @@ def _ports(state: Path) -> dict[str, int]:
     ):
         return ports
     return dict(zip(owners, processes.free_ports(len(owners)), strict=True))
-
-
-def _write_keys(pki: Path) -> None:
-    """An authority whose own key is forgotten, its one certificate, and a key to sign service accounts with."""
-    pki.mkdir(mode=0o700)
-    authority = trustme.CA(organization_name="dynamo-gpt-oss embedded")
-    server = authority.issue_cert("127.0.0.1", "localhost", common_name="kube-apiserver")
-    _write(pki / "ca.crt", authority.cert_pem.bytes().decode())
-    _write(pki / "server.crt", server.cert_chain_pems[0].bytes().decode())
-    _write(pki / "server.key", server.private_key_pem.bytes().decode())
-    _write(pki / "sa.key", authority.issue_cert("service-accounts").private_key_pem.bytes().decode())
-
-
-def _write(path: Path, text: str) -> None:
-    """A file that only its owner could ever read."""
-    write_whole(path, text, mode=0o600)
-
-
-def _kubeconfig(port: int, authority: Path, tokens: Path) -> dict[str, Any]:
-    name = "dynamo-gpt-oss-embedded"
-    trusted = base64.b64encode(authority.read_bytes()).decode()
-    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": trusted}
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": name, "cluster": cluster}],
-        "users": [{"name": name, "user": {"token": tokens.read_text().partition(",")[0]}}],
-        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
-        "current-context": name,
-    }

@@ -8,13 +8,13 @@ from typing import Any, Self
 import aiohttp
 import kopf
 
-from embedded.crds import SIMULATED
 from embedded.operator.components import Object
+from embedded.operator.platform import SIMULATED
 
 RETRY_SECONDS = 1.0
 _MANAGER = "dynamo-operator-stand-in"
 _CLUSTER_SCOPED = ("CustomResourceDefinition", "DeviceClass", "PersistentVolume", "ResourceSlice",
-                   "ValidatingWebhookConfiguration")  # fmt: skip
+                   "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")  # fmt: skip
 
 
 class ApiError(Exception):
@@ -98,7 +98,9 @@ def collection_of(wanted: Object) -> str:
     version, kind = wanted["apiVersion"], wanted["kind"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
     scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{wanted['metadata']['namespace']}"
-    return f"{root}{scope}/{kind.lower()}{'es' if kind.endswith('s') else 's'}"
+    name = kind.lower()
+    plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
+    return f"{root}{scope}/{plural}"
 
 
 def cluster_object(kind: str, name: str, spec: Object, **metadata: Any) -> Object:

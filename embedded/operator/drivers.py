@@ -4,8 +4,8 @@ from typing import Any
 
 import kopf
 
-from embedded.crds import SIMULATED
 from embedded.operator.api import cluster_object, goes
+from embedded.operator.platform import SIMULATED
 from targets.hardware import GPU_PRODUCT, Gpu
 
 PROVISIONER = "dynamo-gpt-oss.embedded/rwx"

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from embedded.operator import pods
-from embedded.operator.components import Component, Object, components
+from embedded.operator.components import Object, components, digest_of
 from embedded.operator.platform import Platform
 from targets.releases import Version
 
@@ -19,7 +19,7 @@ MAX_SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 DEFAULT_LIMIT = "25%"
 
-_OF_SCALING = ("replicas", "minAvailable", "scalingAdapter")
+_OF_SCALING = ("replicas", "scalingAdapter")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,17 +50,13 @@ class Rollout:
 
 
 def worker_hash(graph: Object) -> str:
-    """Of all that makes a graph's workers new ones: numbers of replicas do not, nor does a restart."""
-    spec = graph["spec"]
-    shared = {
-        key: spec[key] for key in ("annotations", "labels", "envs", "env", "backendFramework") if key in spec
-    }
+    """Of all that makes a graph's workers new ones: numbers of replicas do not."""
     workers = {
         component.name: {key: value for key, value in component.raw.items() if key not in _OF_SCALING}
         for component in components(graph)
         if component.is_worker
     }
-    return pods.digest_of([shared, workers])[:8]
+    return digest_of([graph["spec"].get("backendFramework"), workers])[:8]
 
 
 def current_hash(graph: Object) -> str | None:
@@ -87,7 +83,7 @@ def generations(deployments: Iterable[Object]) -> list[Generation]:
     ]
 
 
-def rollout(graph: Object, platform: Platform, found: Sequence[Generation]) -> Rollout:
+def rollout(graph: Object, found: Sequence[Generation]) -> Rollout:
     """The next step to the generation that the graph asks for, from those that are there."""
     wanted = worker_hash(graph)
     new: dict[str, int] = {}
@@ -98,21 +94,12 @@ def rollout(graph: Object, platform: Platform, found: Sequence[Generation]) -> R
             continue
         before = [one for one in found if one.component == component.name and one.hash != wanted]
         after = next((one for one in found if one.component == component.name and one.hash == wanted), None)
-        surge, unavailable = limits(_heeded(graph, component, platform), component.replicas)
+        surge, unavailable = limits(component.annotations, component.replicas)
         new[component.name], left = _targets(component.replicas, surge, unavailable, before, after)
         old |= _shared_out(before, left)
         if after and after.ready >= component.replicas and not any(one.ready for one in before):
             updated.append(component.name)
     return Rollout(new=new, old=old, updated=tuple(sorted(updated)))
-
-
-def _heeded(graph: Object, component: Component, platform: Platform) -> Mapping[str, str]:
-    if platform.reads_component_annotations:
-        return pods.annotations(graph, component)
-    raw = component.raw
-    metadata = raw.get("extraPodMetadata") or raw.get("podTemplate", {}).get("metadata", {})
-    said: Mapping[str, str] = metadata.get("annotations", {})
-    return said
 
 
 def limits(annotations: Mapping[str, str], replicas: int) -> tuple[int, int]:

@@ -1,16 +1,13 @@
-"""What the operator makes of a component whatever then runs it: pod templates, Services, accounts, claims. Pure.
+"""What the operator makes of a component whatever then runs it: pod templates, Services, accounts. Pure.
 
 Names, labels, environment and ports are those that Dynamo's operator gives with Kubernetes discovery.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from embedded.crds import ADAPTER_KIND, SIMULATED
-from embedded.operator.components import Component, Object, components, merged
-from embedded.operator.platform import Platform
+from embedded.operator.components import Component, Object, components, digest_of, merged
+from embedded.operator.platform import SIMULATED, Platform
 from graphs.names import VERSION_LABEL
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
@@ -26,8 +23,8 @@ DISCOVERY = {
 DIGEST = "dynamo-gpt-oss/digest"
 """Annotation of the stand-in's own: of what an object was made, by which one that is out of date is known."""
 
+ADAPTER_KIND = "DynamoGraphDeploymentScalingAdapter"
 PLANNER_ACCOUNT = "planner-serviceaccount"
-_PLANNER_ROLE = "dynamo-platform-dynamo-operator-planner"
 _ROLES = ("prefill", "decode")
 _GROUP_OF_USERS = 1000
 _PORTS = {
@@ -59,20 +56,16 @@ _REFERENCES = {
 
 
 def child(
-    owner: Object, kind: str, name: str, labels: Mapping[str, str] | None = None, **parts: Any
+    graph: Object, kind: str, name: str, labels: Mapping[str, str] | None = None, **parts: Any
 ) -> Object:
-    """An object that goes with its owner, the graph or what was made of it; parts: `annotations`, `spec` and more.
-
-    It has a digest of all that it was made of.
-    """
-    metadata = owner["metadata"]
+    """An object that goes with its graph; parts: `annotations`, `spec` and more. It has a digest of all of it."""
+    metadata = graph["metadata"]
     reference = {
-        **{key: owner[key] for key in ("apiVersion", "kind")},
+        **{key: graph[key] for key in ("apiVersion", "kind")},
         **{key: metadata[key] for key in ("name", "uid")},
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    graph = metadata.get("labels", {}).get(GRAPH) or metadata["name"]
     said = {**parts.pop("annotations", {})}
     digest = digest_of([labels, said, parts, reference])
     return {
@@ -81,7 +74,7 @@ def child(
         "metadata": {
             "name": name,
             "namespace": metadata["namespace"],
-            "labels": {**(labels or {}), GRAPH: graph, **SIMULATED},
+            "labels": {**(labels or {}), GRAPH: metadata["name"], **SIMULATED},
             "annotations": {**said, DIGEST: digest},
             "ownerReferences": [reference],
         },
@@ -89,19 +82,9 @@ def child(
     }
 
 
-def digest_of(content: object) -> str:
-    """Ten hexadecimal digits."""
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:10]
-
-
-def dynamo_namespace(graph: Object, component: Component) -> str:
-    """The Dynamo namespace in which the component's pods register."""
-    metadata = graph["metadata"]
-    return (
-        "dynamo"
-        if component.raw.get("globalDynamoNamespace")
-        else f"{metadata['namespace']}-{metadata['name']}"
-    )
+def dynamo_namespace(graph: Object) -> str:
+    """The Dynamo namespace in which the graph's pods register."""
+    return f"{graph['metadata']['namespace']}-{graph['metadata']['name']}"
 
 
 def pod_type(component: Component, platform: Platform) -> str:
@@ -115,26 +98,19 @@ def component_labels(graph: Object, component: Component, platform: Platform) ->
     kind = pod_type(component, platform)
     subtype = kind if platform.names_roles and kind in _ROLES else component.subtype
     return {
-        **graph["spec"].get("labels", {}),
         **component.pod["metadata"]["labels"],
         GRAPH: graph["metadata"]["name"],
         COMPONENT: component.name,
-        NAMESPACE: dynamo_namespace(graph, component),
+        NAMESPACE: dynamo_namespace(graph),
         **({SUBTYPE: subtype} if subtype else {}),
     }
-
-
-def annotations(graph: Object, component: Component) -> dict[str, str]:
-    """Of the component's pods, from the graph's spec and its own."""
-    return {**graph["spec"].get("annotations", {}), **component.pod["metadata"]["annotations"]}
 
 
 def template(
     graph: Object, component: Component, platform: Platform, selector: str, worker_hash: str | None
 ) -> Object:
     """The component's pod template. selector: the name of what runs it. worker_hash: its generation, if it has one."""
-    spec, given = graph["spec"], component.pod["spec"]
-    restart = {"nvidia.com/restartAt": spec["restart"]["id"]} if "restart" in spec else {}
+    given = component.pod["spec"]
     labels = {
         **component_labels(graph, component, platform),
         TYPE: pod_type(component, platform),
@@ -146,16 +122,18 @@ def template(
         **_own_labels(graph),
     }
     account = PLANNER_ACCOUNT if component.type == "planner" else account_name(graph)
-    main = _main(graph, component, platform, worker_hash)
+    containers = [
+        _main(one, graph, component, platform, worker_hash) if one["name"] == "main" else one
+        for one in given["containers"]
+    ]
     return {
-        "metadata": {"labels": labels, "annotations": {**annotations(graph, component), **restart}},
+        "metadata": {"labels": labels, "annotations": component.annotations},
         "spec": {
             "serviceAccountName": account,
             "terminationGracePeriodSeconds": 60,
             "securityContext": {"fsGroup": _GROUP_OF_USERS},
-            **({"priorityClassName": spec["priorityClassName"]} if "priorityClassName" in spec else {}),
             **given,
-            "containers": [main if one["name"] == "main" else one for one in given["containers"]],
+            "containers": containers,
         },
     }
 
@@ -166,9 +144,11 @@ def _own_labels(graph: Object) -> dict[str, str]:
     return {VERSION_LABEL: said[VERSION_LABEL]} if VERSION_LABEL in said else {}
 
 
-def _main(graph: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:
+def _main(
+    given: Object, graph: Object, component: Component, platform: Platform, worker_hash: str | None
+) -> Object:
     """The container `main` on what the operator gives it; its probes are left out, nobody would ask."""
-    kind, namespace = pod_type(component, platform), dynamo_namespace(graph, component)
+    kind, namespace = pod_type(component, platform), dynamo_namespace(graph)
     defaults = "worker" if component.is_worker else kind
     values = {
         "DYN_NAMESPACE": namespace,
@@ -184,13 +164,12 @@ def _main(graph: Object, component: Component, platform: Platform, worker_hash: 
     env += [
         {"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in _REFERENCES.items()
     ]
-    said = graph["spec"].get("envs", graph["spec"].get("env", ()))
     ports = _PORTS.get(defaults, {})
     return {
         **(_FRONTEND_COMMAND if kind == "frontend" else _COMMAND),
         "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()],
-        **component.main,
-        "env": merged(merged(env, said), component.main.get("env", ())),
+        **given,
+        "env": merged(env, given.get("env", ())),
     }
 
 
@@ -200,7 +179,7 @@ def service_spec(graph: Object, component: Component, platform: Platform) -> Obj
     return {
         "selector": {
             TYPE: pod_type(component, platform),
-            NAMESPACE: dynamo_namespace(graph, component),
+            NAMESPACE: dynamo_namespace(graph),
             COMPONENT: component.name,
         },
         "ports": [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}],
@@ -213,47 +192,14 @@ def account_name(graph: Object) -> str:
 
 
 def companions(graph: Object) -> list[Object]:
-    """What the graph has whatever runs it: a ServiceAccount and the claims it wants created."""
-    claims = [
-        child(
-            graph,
-            "PersistentVolumeClaim",
-            claim["name"],
-            spec={
-                "accessModes": [claim["volumeAccessMode"]],
-                "storageClassName": claim["storageClass"],
-                "resources": {"requests": {"storage": claim["size"]}},
-            },
-        )
-        for claim in graph["spec"].get("pvcs", ())
-        if claim.get("create")
-    ]
-    return [child(graph, "ServiceAccount", account_name(graph)), *claims]
+    """What the graph has whatever runs it."""
+    return [child(graph, "ServiceAccount", account_name(graph))]
 
 
-def planner_access(namespace: str) -> list[Object]:
+def planner_account(namespace: str) -> Object:
     """What the operator makes in every namespace with a graph, Planner or not, and leaves there."""
-    metadata = {
-        "namespace": namespace,
-        "labels": {
-            "app.kubernetes.io/managed-by": "dynamo-operator",
-            "app.kubernetes.io/component": "rbac",
-            "app.kubernetes.io/name": PLANNER_ACCOUNT,
-            **SIMULATED,
-        },
-    }
-    group = "rbac.authorization.k8s.io"
-    subject = {"kind": "ServiceAccount", "name": PLANNER_ACCOUNT, "namespace": namespace}
-    return [
-        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": PLANNER_ACCOUNT, **metadata}},
-        {
-            "apiVersion": f"{group}/v1",
-            "kind": "RoleBinding",
-            "metadata": {"name": f"{PLANNER_ACCOUNT}-binding", **metadata},
-            "subjects": [subject],
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": _PLANNER_ROLE},
-        },
-    ]
+    metadata = {"name": PLANNER_ACCOUNT, "namespace": namespace, "labels": SIMULATED}
+    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
 
 
 def adapters(graph: Object) -> dict[str, Object]:

@@ -6,19 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
-from embedded import crds
 from embedded.operator import deployments, generations, grove, pods
+from embedded.operator.admission import PRINCIPAL
 from embedded.operator.api import RETRY_SECONDS, Api, ApiError, ConflictError, collection_of, goes, path_of
-from embedded.operator.components import Component, Object, components
+from embedded.operator.components import Object, components
 from embedded.operator.definitions import GROUP, PLURAL
-from embedded.operator.generations import Rollout
-from embedded.operator.platform import PROVIDER, Platform, provider
+from embedded.operator.platform import PROVIDER, GraphVersion, Platform, provider
+from embedded.operator.status import NO_ORCHESTRATOR, failed, status
 
 ADAPTERS = "dynamographdeploymentscalingadapters"
 FINALIZER = "nvidia.com/finalizer"
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
-PRINCIPAL = "system:serviceaccount:dynamo-system:dynamo-platform-dynamo-operator-controller-manager"
-"""Whom the webhook lets change the replicas of a component that has an adapter: the operator's service account."""
 _AS_PRINCIPAL = {"Impersonate-User": PRINCIPAL, "Impersonate-Group": "system:masters"}
 _IN_THE_BACKGROUND = "propagationPolicy=Background"
 _log = logging.getLogger(__name__)
@@ -27,7 +25,7 @@ _log = logging.getLogger(__name__)
 class Reconciler:
     """One run at a time for each graph."""
 
-    def __init__(self, api: Api, version: crds.Version, platform: Platform) -> None:
+    def __init__(self, api: Api, version: GraphVersion, platform: Platform) -> None:
         self._api, self._version, self._platform = api, version, platform
         self._locks: defaultdict[tuple[str, str], asyncio.Lock] = defaultdict(asyncio.Lock)
         self._waiting: set[tuple[str, str]] = set()
@@ -56,27 +54,25 @@ class Reconciler:
         if graph is None or goes(graph):
             await self._end(namespace, name, graph)
             return True
-        failure, status = "", {}
-        now = datetime.now(UTC).isoformat(timespec="seconds")
+        failure, now = "", datetime.now(UTC).isoformat(timespec="seconds")
         try:
             graph = await self._scale(await self._mark(graph))
-            for companion in pods.planner_access(namespace):
-                await self._make(companion)
+            await self._make(pods.planner_account(namespace))
             if provider(graph, self._platform) == "grove":
-                status = await self._with_grove(graph, now)
+                report = await self._with_grove(graph, now)
             else:
-                graph, status = await self._with_deployments(graph, now)
+                graph, report = await self._with_deployments(graph, now)
         except ConflictError:
             raise
         except ApiError as error:
             failure = str(error)
-            status = await self._failed(graph, now, failure)
+            report = failed(graph, failure, now)
         before = graph.get("status", {})
-        if status["state"] != before.get("state"):
-            message = status["conditions"][0]["message"]
-            _log.info("graph %s/%s is %s: %s", namespace, name, status["state"], message)
-        if status != before:
-            await self._api.set_status(graph, status)
+        if report["state"] != before.get("state"):
+            message = report["conditions"][0]["message"]
+            _log.info("graph %s/%s is %s: %s", namespace, name, report["state"], message)
+        if report != before:
+            await self._api.set_status(graph, report)
         return not failure
 
     async def _mark(self, graph: Object) -> Object:
@@ -119,7 +115,7 @@ class Reconciler:
         for component in wanted:
             status = pods.adapter_status(graph, component)
             if live[component].get("status") != status:
-                await self._api.set_status(live[component] | {"kind": crds.ADAPTER_KIND}, status)
+                await self._api.set_status(live[component] | {"kind": pods.ADAPTER_KIND}, status)
         return graph
 
     async def _with_grove(self, graph: Object, now: str) -> Object:
@@ -134,87 +130,59 @@ class Reconciler:
             # A name that is still taken comes back here with the event of its deletion.
             if name not in live:
                 await self._api.request("POST", collection_of(pod), pod)
-        return grove.status(graph, self._platform, (await self._live(graph, "Pod")).values(), now)
+        live = await self._live(graph, "Pod")
+        return status(graph, grove.lacking(graph, self._platform, live.values()), now)
 
     async def _with_deployments(self, graph: Object, now: str) -> tuple[Object, Object]:
         """Makes Deployments, generation after generation; returns the graph and its status."""
         await self._keep(pods.companions(graph))
         if deployments.spans_nodes(graph):
-            failure = deployments.NO_ORCHESTRATOR
-            return graph, deployments.status(graph, self._platform, (), now, failure=failure)
+            return graph, failed(graph, NO_ORCHESTRATOR, now)
         live, rollout = await self._live(graph, "Deployment"), None
         if generations.current_hash(graph) != generations.worker_hash(graph):
-            found = generations.generations(live.values())
-            rollout = generations.rollout(graph, self._platform, found)
+            rollout = generations.rollout(graph, generations.generations(live.values()))
             if rollout.complete:
                 done = {"annotations": generations.hashes(graph, self._platform)}
                 graph, rollout = await self._api.patch(graph, {"metadata": done}) or graph, None
         if rollout is None:
-            await self._end_old(graph)
+            await self._end_old(graph, live.values())
+        new = rollout.new if rollout else {}
         for component in components(graph):
-            await self._make_component(graph, component, rollout, now)
+            await self._keep(deployments.workload(graph, component, self._platform, new))
         if rollout:
             for name, replicas in rollout.old.items():
                 await self._set_replicas(live[name], replicas)
         live = await self._live(graph, "Deployment")
-        return graph, deployments.status(graph, self._platform, live.values(), now, rollout=rollout)
+        lacking = deployments.lacking(graph, live.values())
+        return graph, status(graph, lacking, now, rolling=rollout is not None)
 
-    async def _make_component(
-        self, graph: Object, component: Component, rollout: Rollout | None, now: str
-    ) -> None:
-        replicas = rollout.new if rollout else {}
-        wanted = deployments.component_deployment(graph, component, self._platform, replicas)
-        (made,) = await self._keep([wanted])
-        failure, found = "", None
-        try:
-            found, _ = await self._keep(deployments.workload(made, graph, component, self._platform))
-        except ApiError as error:
-            failure = str(error)
-        status = deployments.component_status(made, found, self._platform, now, failure)
-        if made.get("status") != status:
-            await self._api.set_status(made, status)
-
-    async def _end_old(self, graph: Object) -> None:
+    async def _end_old(self, graph: Object, live: Iterable[Object]) -> None:
         """Deletes the generations that the graph no longer asks for."""
         wanted = generations.worker_hash(graph)
-        for one in (await self._live(graph, crds.COMPONENT_KIND)).values():
-            if one["metadata"]["labels"].get(pods.WORKER_HASH, wanted) != wanted:
-                for kind in (one, one | {"apiVersion": "apps/v1", "kind": "Deployment"}):
-                    await self._api.request("DELETE", f"{path_of(kind)}?{_IN_THE_BACKGROUND}")
+        for deployment in live:
+            if deployment["metadata"]["labels"].get(pods.WORKER_HASH, wanted) != wanted:
+                for one in (deployment, deployment | {"apiVersion": "v1", "kind": "Service"}):
+                    await self._api.request("DELETE", f"{path_of(one)}?{_IN_THE_BACKGROUND}")
 
     async def _set_replicas(self, deployment: Object, replicas: int) -> None:
         if deployment["spec"]["replicas"] != replicas:
-            for kind in (self._as_component(deployment), deployment):
-                await self._api.patch(kind, {"spec": {"replicas": replicas}})
-
-    def _as_component(self, deployment: Object) -> Object:
-        """The DynamoComponentDeployment of a Deployment: both have one name."""
-        return deployment | {"apiVersion": f"{GROUP}/{self._version}", "kind": crds.COMPONENT_KIND}
-
-    async def _failed(self, graph: Object, now: str, failure: str) -> Object:
-        if provider(graph, self._platform) == "grove":
-            return grove.status(
-                graph, self._platform, (await self._live(graph, "Pod")).values(), now, failure
-            )
-        live = (await self._live(graph, "Deployment")).values()
-        return deployments.status(graph, self._platform, live, now, failure=failure)
+            await self._api.patch(deployment, {"spec": {"replicas": replicas}})
 
     async def _make(self, wanted: Object) -> None:
         """Makes what is not there yet and is nobody's afterwards."""
         if await self._api.request("GET", path_of(wanted)) is None:
             await self._api.apply(wanted)
 
-    async def _keep(self, wanted: Iterable[Object]) -> list[Object]:
-        """Applies what is not as it should be; returns all of it as stored."""
-        stored = []
+    async def _keep(self, wanted: Iterable[Object]) -> None:
+        """Applies what is not as it should be."""
         for one in wanted:
             live = await self._api.request("GET", path_of(one))
-            stored.append(live if live and _is_made_of(live, one) else await self._api.apply(one))
-        return stored
+            if not (live and _is_made_of(live, one)):
+                await self._api.apply(one)
 
     async def _live(self, graph: Object, kind: str) -> dict[str, Object]:
         """The graph's objects of a kind, by name."""
-        version = {"Deployment": "apps/v1", "Pod": "v1"}.get(kind, f"{GROUP}/{self._version}")
+        version = {"Deployment": "apps/v1", "Pod": "v1"}[kind]
         any_of_them = {"apiVersion": version, "kind": kind, "metadata": graph["metadata"]}
         selector = f"labelSelector={pods.GRAPH}%3D{graph['metadata']['name']}"
         answer = await self._api.request("GET", f"{collection_of(any_of_them)}?{selector}")

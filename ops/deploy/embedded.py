@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from embedded import cluster, dataplane, dynamo, nodes, processes
-from embedded.crds import Version as GraphVersion
-from embedded.operator.platform import Platform
+from embedded.operator.platform import GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from graphs.gpu_nodes import pool_labels

@@ -1,10 +1,10 @@
 """One embedded cluster for the whole test session, beside the developer's own."""
 
-import copy
 import json
 import os
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,13 @@ from typing import Any
 import pytest
 
 from embedded import cluster as embedded_cluster
-from embedded import crds
+from embedded.cluster import ClusterError
+from embedded.operator import admission
+from embedded.operator.definitions import definitions
+from embedded.operator.platform import GraphVersion, Platform
 from embedded.processes import locked
 from targets.releases import LATEST_PATCH, Version
+from tests.waiting import eventually
 
 NEWEST = max(map(Version.parse, LATEST_PATCH.values()))
 
@@ -58,21 +62,42 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 
 
 @pytest.fixture(scope="session")
-def pod_spec(cluster: Cluster) -> dict[str, Any]:
-    """The cluster's own PodSpec, as a structural schema."""
+def schemas(cluster: Cluster) -> dict[str, Any]:
+    """The schemas of the cluster's own kinds."""
     document = json.loads(cluster.kubectl("get", "--raw=/openapi/v3/api/v1"))
-    return crds.structural(document["components"]["schemas"], "io.k8s.api.core.v1.PodSpec")
+    found: dict[str, Any] = document["components"]["schemas"]
+    return found
 
 
-def serve_graphs(cluster: Cluster, version: crds.Version, pod_spec: dict[str, Any], group: str) -> None:
-    """Serve one version of the DynamoGraphDeployment in an API group of a test's own."""
-    definition = copy.deepcopy(crds.dynamo_graph_deployment(version, pod_spec, NEWEST))
+@contextmanager
+def served_graphs(
+    cluster: Cluster, version: GraphVersion, schemas: dict[str, Any], group: str, platform: Platform
+) -> Iterator[str]:
+    """One version of the DynamoGraphDeployment, with the platform's rules, in an API group of a test's own."""
+    definition, _ = definitions(version, platform.version, schemas)
     definition["spec"]["group"] = group
     definition["metadata"]["name"] = f"dynamographdeployments.{group}"
-    cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(definition))
+    rules, binding = admission.policy(platform)
+    rules["metadata"]["name"] = binding["metadata"]["name"] = binding["spec"]["policyName"] = group
+    rules["spec"]["matchConstraints"]["resourceRules"][0]["apiGroups"] = [group]
+    made = {"apiVersion": "v1", "kind": "List", "items": [definition, rules, binding]}
+    cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(made))
     # Names first: a definition has no conditions before, and kubectl fails on none.
     for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
         cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=90s")
+    probe = admission.probe(version, rules) | {"apiVersion": f"{group}/{version}"}
+
+    def in_force() -> bool:
+        try:
+            cluster.kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(probe))
+        except ClusterError as error:
+            return admission.IN_FORCE in str(error)
+        return False
+
+    eventually(in_force)
+    yield group
+    cluster.kubectl("delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", group)
+    cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""`gpt-oss-disagg` in the published shape, in both API versions, and small changes to it."""
+"""`gpt-oss-disagg` with the fields that rendered graphs have, in both API versions, and small changes to it."""
 
 import copy
 from typing import Any
@@ -8,6 +8,11 @@ Graph = dict[str, Any]
 IMAGE = "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.3.1"
 GPU_TOLERATION = {"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"}
 _ENV = [{"name": "TRTLLM_ENABLE_PDL", "value": "1"}, {"name": "HF_HOME", "value": "/opt/models"}]
+_CACHE = {"name": "model-cache", "persistentVolumeClaim": {"claimName": "model-cache"}}
+_MOUNTS = [
+    {"name": "model-cache", "mountPath": "/opt/models"},
+    {"name": "llm-config", "mountPath": "/opt/dynamo/configs", "readOnly": True},
+]
 _FRONTEND = ["python3 -m dynamo.frontend --router-mode round-robin --http-port 8000"]
 
 
@@ -18,13 +23,13 @@ def _worker_spec(role: str, gpu_model: str) -> dict[str, Any]:
     return {
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}},
         "tolerations": [GPU_TOLERATION],
-        "volumes": [{"name": "llm-config", "configMap": {"name": "llm-config"}}],
+        "volumes": [_CACHE, {"name": "llm-config", "configMap": {"name": "llm-config"}}],
         "mainContainer": {
             "image": IMAGE,
             "command": ["/bin/sh", "-c"],
             "args": [f"python3 -m dynamo.trtllm --disaggregation-mode {role}"],
             "env": _ENV,
-            "volumeMounts": [{"name": "llm-config", "mountPath": "/opt/dynamo/configs", "readOnly": True}],
+            "volumeMounts": _MOUNTS,
             "workingDir": "/workspace/examples/backends/trtllm",
         },
     }
@@ -35,8 +40,6 @@ def _alpha_worker(role: str, gpus: int, gpu_model: str) -> dict[str, Any]:
         "componentType": "worker",
         "subComponentType": role,
         "replicas": 1,
-        "envFromSecret": "hf-token-secret",
-        "volumeMounts": [{"name": "model-cache", "mountPoint": "/opt/models"}],
         "sharedMemory": {"size": "80Gi"},
         "resources": {"limits": {"gpu": str(gpus)}, "requests": {"gpu": str(gpus), "cpu": "8"}},
         "extraPodSpec": _worker_spec(role, gpu_model),
@@ -51,8 +54,6 @@ def alpha(name: str = "gpt-oss-disagg", decode_gpus: int = 4, gpu_model: str = "
         "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "backendFramework": "trtllm",
-            "envs": [{"name": "NCCL_GRAPH_REGISTER", "value": "0"}],
-            "pvcs": [{"name": "model-cache", "create": False}],
             "services": {
                 "Frontend": {
                     "componentType": "frontend",
@@ -72,12 +73,9 @@ def _beta_worker(name: str, role: str, gpus: int, gpu_model: str) -> dict[str, A
     spec = _worker_spec(role, gpu_model)
     main = spec.pop("mainContainer") | {
         "name": "main",
-        "envFrom": [{"secretRef": {"name": "hf-token-secret"}}],
         "resources": {"limits": {"nvidia.com/gpu": gpus}, "requests": {"nvidia.com/gpu": gpus, "cpu": "8"}},
     }
-    main["volumeMounts"] = [{"name": "model-cache", "mountPath": "/opt/models"}, *main["volumeMounts"]]
-    cache = {"name": "model-cache", "persistentVolumeClaim": {"claimName": "model-cache"}}
-    spec |= {"containers": [main], "volumes": [cache, *spec["volumes"]]}
+    spec["containers"] = [main]
     return {
         "name": name,
         "type": role,
@@ -96,7 +94,6 @@ def beta(name: str = "gpt-oss-disagg", decode_gpus: int = 4, gpu_model: str = "N
         "metadata": {"name": name, "namespace": "default"},
         "spec": {
             "backendFramework": "trtllm",
-            "env": [{"name": "NCCL_GRAPH_REGISTER", "value": "0"}],
             "components": [
                 {
                     "name": "Frontend",

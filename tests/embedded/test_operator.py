@@ -16,9 +16,8 @@ import yaml
 from embedded import cluster as embedded_cluster
 from embedded import processes
 from embedded.cluster import ClusterError
-from embedded.crds import Version
 from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE
-from embedded.operator.platform import Platform
+from embedded.operator.platform import GraphVersion, Platform
 from targets import releases
 from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
 from tests.waiting import eventually
@@ -49,10 +48,10 @@ class Served:
     """A running cluster that serves graphs in one version, as one platform."""
 
     state: Path
-    version: Version
+    version: GraphVersion
     platform: Platform
 
-    def start(self, version: Version | None = None) -> None:
+    def start(self, version: GraphVersion | None = None) -> None:
         embedded_cluster.start(print, self.state, version or self.version, self.platform)
 
     def kubectl(self, *arguments: str, stdin: str = "") -> str:
@@ -111,7 +110,7 @@ def state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     embedded_cluster.stop(print, folder)
 
 
-SERVED: dict[str, tuple[Version, Platform]] = {
+SERVED: dict[str, tuple[GraphVersion, Platform]] = {
     "v1alpha1": ("v1alpha1", Platform(version=releases.Version(1, 2, 1))),
     "v1beta1": ("v1beta1", Platform(version=releases.Version(1, 4, 2))),
     "grove": ("v1beta1", Platform(version=releases.Version(1, 4, 2), grove=True)),
@@ -267,15 +266,7 @@ def test_a_pod_that_the_api_server_refuses_keeps_its_component_away(served: Serv
     path = DECODE_GPUS[served.version].replace("limits", "requests")
     served.apply(changed(rolled(served), path, "2"))
 
-    def said() -> list[str]:
-        return [
-            one["status"]["conditions"][0]["message"]
-            for one in served.items("dcd").values()
-            if one["metadata"]["labels"][COMPONENT] == DECODE and "status" in one
-        ]
-
-    eventually(lambda: "must be equal to nvidia.com/gpu limit of 4" in "".join(said()))
-    eventually(lambda: served.get("dgd", NAME).get("status", {}).get("state") == "pending")
+    eventually(lambda: "must be equal to nvidia.com/gpu limit of 4" in served.condition().get("message", ""))
     served.apply(rolled(served))
     served.await_ready()
 
@@ -314,8 +305,7 @@ def test_with_surge_0_a_changed_worker_takes_the_room_of_the_one_before(served: 
     assert before.keys() & served.pods().keys() == {served.pod("Frontend")}
     metadata = served.get("dgd", NAME)["metadata"]
     assert metadata["annotations"]["nvidia.com/current-worker-hash-v2"] != hashed
-    assert served.get("dgd", NAME)["status"]["rollingUpdate"]["phase"] == "Completed"
-    assert len(served.items("dcd")) == len(served.items("deployments")) == 3
+    assert len(served.items("deployments")) == len(served.items("services")) - 1 == 3
 
 
 @without_grove
@@ -335,7 +325,7 @@ def test_a_deleted_graph_takes_everything_along(served: Served) -> None:
     served.await_ready()
     served.kubectl("delete", "dgd", NAME)
     mine = f"--selector=nvidia.com/dynamo-graph-deployment-name={NAME}"
-    eventually(lambda: not served.get("dcd,deployments,pods,services,serviceaccounts", mine)["items"])
+    eventually(lambda: not served.get("deployments,pods,services,serviceaccounts", mine)["items"])
     assert "planner-serviceaccount" in served.items("serviceaccounts"), (
         "the operator leaves it in the namespace"
     )
@@ -424,8 +414,6 @@ def test_killed_and_started_again(served: Served) -> None:
     killed = served.operator()
     killed.kill()
     killed.wait(10)
-    with pytest.raises(ClusterError, match="failed calling webhook"):
-        served.apply(changed(served.graph(), "metadata/name", "another"))
     served.kubectl("delete", "pod", *before)
     served.start()
     served.await_ready()

@@ -8,23 +8,21 @@ from embedded.operator import deployments, generations, pods
 from embedded.operator.components import components
 from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE, Generation
 from embedded.operator.platform import Platform
+from embedded.operator.status import NO_ORCHESTRATOR, failed, status
 from targets.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
 PLATFORM = Platform(version=Version(1, 4, 2))
-NOW, LATER = "2026-01-01T00:00:00+00:00", "2026-01-02T00:00:00+00:00"
+NOW = "2026-01-01T00:00:00+00:00"
 ROLLED = {MAX_SURGE: "0", MAX_UNAVAILABLE: "100%"}
 both = pytest.mark.parametrize("graph", [stored(alpha()), stored(beta())], ids=["v1alpha1", "v1beta1"])
 
 
 def made(graph: Graph, platform: Platform = PLATFORM) -> dict[str, list[dict[str, Any]]]:
-    """By component: its DynamoComponentDeployment, Deployment and Service."""
-    found = {}
-    for component in components(graph):
-        first = deployments.component_deployment(graph, component, platform, {})
-        first = {**first, "metadata": {**first["metadata"], "uid": f"uid-{component.name}", "generation": 1}}
-        found[component.name] = [first, *deployments.workload(first, graph, component, platform)]
-    return found
+    """By component: its Deployment and Service."""
+    return {
+        component.name: deployments.workload(graph, component, platform) for component in components(graph)
+    }
 
 
 def workers(graph: Graph) -> Graph:
@@ -51,13 +49,10 @@ def test_workers_are_called_by_their_generation(graph: Graph) -> None:
         f"gpt-oss-disagg-trtllmprefillworker-{mark}",
         f"gpt-oss-disagg-trtllmdecodeworker-{mark}",
     }
-    first, deployment, service = made(graph)["TrtllmDecodeWorker"]
-    assert [one["kind"] for one in (first, deployment, service)] == [
-        "DynamoComponentDeployment", "Deployment", "Service",
-    ]  # fmt: skip
-    assert [one["metadata"]["ownerReferences"][0]["uid"] for one in (first, deployment, service)] == [
-        "11111111-2222", "uid-TrtllmDecodeWorker", "uid-TrtllmDecodeWorker",
-    ]  # fmt: skip
+    deployment, service = made(graph)["TrtllmDecodeWorker"]
+    assert [one["kind"] for one in (deployment, service)] == ["Deployment", "Service"]
+    for one in (deployment, service):
+        assert one["metadata"]["ownerReferences"][0]["uid"] == "11111111-2222"
     assert deployment["spec"]["selector"]["matchLabels"] == {
         "nvidia.com/selector": deployment["metadata"]["name"]
     }
@@ -66,7 +61,7 @@ def test_workers_are_called_by_their_generation(graph: Graph) -> None:
 
 @both
 def test_a_worker_has_what_the_operator_gives_every_worker(graph: Graph) -> None:
-    template = made(graph)["TrtllmDecodeWorker"][1]["spec"]["template"]
+    template = made(graph)["TrtllmDecodeWorker"][0]["spec"]["template"]
     labels, main = template["metadata"]["labels"], template["spec"]["containers"][0]
     assert labels == {
         "nvidia.com/dynamo-graph-deployment-name": "gpt-oss-disagg",
@@ -95,7 +90,6 @@ def test_a_worker_has_what_the_operator_gives_every_worker(graph: Graph) -> None
         "DYN_SYSTEM_PORT": "9090",
         "DYN_SYSTEM_USE_ENDPOINT_HEALTH_STATUS": '["generate"]',
         "HF_HOME": "/opt/models",
-        "NCCL_GRAPH_REGISTER": "0",
         "NIXL_TELEMETRY_ENABLE": "n",
         "NIXL_TELEMETRY_EXPORTER": "prometheus",
         "NIXL_TELEMETRY_PROMETHEUS_PORT": "19090",
@@ -107,7 +101,7 @@ def test_a_worker_has_what_the_operator_gives_every_worker(graph: Graph) -> None
 @both
 def test_a_graphs_release_reaches_its_pods_for_the_data_plane(graph: Graph) -> None:
     said = {"app.kubernetes.io/version": "1.3.1", "app.kubernetes.io/managed-by": "dynamo-gpt-oss"}
-    labels = made(changed(graph, "metadata/labels", said))["Frontend"][1]["spec"]["template"]["metadata"][
+    labels = made(changed(graph, "metadata/labels", said))["Frontend"][0]["spec"]["template"]["metadata"][
         "labels"
     ]
     assert labels["app.kubernetes.io/version"] == "1.3.1"
@@ -116,7 +110,7 @@ def test_a_graphs_release_reaches_its_pods_for_the_data_plane(graph: Graph) -> N
 
 @both
 def test_a_service_selects_its_component_of_every_generation(graph: Graph) -> None:
-    service = made(graph)["TrtllmDecodeWorker"][2]
+    service = made(graph)["TrtllmDecodeWorker"][1]
     assert service["spec"]["selector"] == {
         "nvidia.com/dynamo-component-type": "decode",
         "nvidia.com/dynamo-namespace": "default-gpt-oss-disagg",
@@ -127,24 +121,21 @@ def test_a_service_selects_its_component_of_every_generation(graph: Graph) -> No
 
 def test_a_planner_runs_under_the_account_that_every_namespace_gets() -> None:
     graph = changed(stored(beta()), "spec/components/0/type", "planner")
-    template = made(graph)["Frontend"][1]["spec"]["template"]["spec"]
+    template = made(graph)["Frontend"][0]["spec"]["template"]["spec"]
     assert template["serviceAccountName"] == "planner-serviceaccount"
     ports = {port["name"]: port["containerPort"] for port in template["containers"][0]["ports"]}
     assert ports == {"metrics": 9085, "system": 9090}
-    assert [one["metadata"]["name"] for one in pods.planner_access("default")] == [
-        "planner-serviceaccount", "planner-serviceaccount-binding",
-    ]  # fmt: skip
+    assert pods.planner_account("default")["metadata"]["name"] == "planner-serviceaccount"
 
 
 @pytest.mark.parametrize(
     ("path", "value", "new"),
     [
-        ("spec/services/TrtllmPrefillWorker/envs", [{"name": "A", "value": "1"}], True),
+        ("spec/services/TrtllmPrefillWorker/extraPodSpec/mainContainer/args", ["other"], True),
         ("spec/services/TrtllmPrefillWorker/extraPodMetadata", {"annotations": ROLLED}, True),
-        ("spec/envs", [{"name": "A", "value": "1"}], True),
+        ("spec/backendFramework", "vllm", True),
         ("spec/services/TrtllmPrefillWorker/replicas", 2, False),
-        ("spec/services/Frontend/envs", [{"name": "A", "value": "1"}], False),
-        ("spec/restart", {"id": "again"}, False),
+        ("spec/services/Frontend/extraPodSpec/mainContainer/args", ["other"], False),
     ],
 )
 def test_a_generation_is_of_what_makes_workers_new_ones(path: str, value: Any, new: bool) -> None:
@@ -173,27 +164,25 @@ def test_one_worker_a_component_stays_until_its_successor_serves() -> None:
     mark = generations.worker_hash(graph)
     names = ("TrtllmPrefillWorker", "TrtllmDecodeWorker")
     old = [generation(name, "old", 1) for name in names]
-    first = generations.rollout(graph, PLATFORM, old)
+    first = generations.rollout(graph, old)
     assert first.new == dict.fromkeys(names, 1)
     assert set(first.old.values()) == {1}
-    pending = generations.rollout(graph, PLATFORM, [*old, *(generation(name, mark, 1, 0) for name in names)])
+    pending = generations.rollout(graph, [*old, *(generation(name, mark, 1, 0) for name in names)])
     assert (pending.new, pending.old, pending.updated) == (first.new, first.old, ())
-    served = generations.rollout(graph, PLATFORM, [*old, *(generation(name, mark, 1) for name in names)])
+    served = generations.rollout(graph, [*old, *(generation(name, mark, 1) for name in names)])
     assert set(served.old.values()) == {0}
     assert not served.complete
     gone = [generation(name, "old", 0) for name in names]
-    assert generations.rollout(
-        graph, PLATFORM, [*gone, *(generation(name, mark, 1) for name in names)]
-    ).complete
+    assert generations.rollout(graph, [*gone, *(generation(name, mark, 1) for name in names)]).complete
 
 
 def test_with_surge_0_the_old_worker_goes_first() -> None:
     graph = workers(stored(alpha()))
     old = [generation(name, "old", 1) for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker")]
-    step = generations.rollout(graph, PLATFORM, old)
+    step = generations.rollout(graph, old)
     assert set(step.new.values()) == set(step.old.values()) == {0}
     gone = [generation(name, "old", 0) for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker")]
-    assert set(generations.rollout(graph, PLATFORM, gone).new.values()) == {1}
+    assert set(generations.rollout(graph, gone).new.values()) == {1}
 
 
 def test_what_does_not_serve_goes_before_what_does_and_the_oldest_before_the_newest() -> None:
@@ -201,23 +190,13 @@ def test_what_does_not_serve_goes_before_what_does_and_the_oldest_before_the_new
     path = "spec/services/TrtllmDecodeWorker/extraPodMetadata/annotations"
     graph = changed(graph, path, {MAX_SURGE: "0", MAX_UNAVAILABLE: "25%"})
     old = [generation("TrtllmDecodeWorker", "a", 2), generation("TrtllmDecodeWorker", "b", 2, 1, day=2)]
-    step = generations.rollout(graph, PLATFORM, old)
+    step = generations.rollout(graph, old)
     assert step.old == {"TrtllmDecodeWorker-a": 2, "TrtllmDecodeWorker-b": 1}
     serving = [generation("TrtllmDecodeWorker", "a", 2), generation("TrtllmDecodeWorker", "b", 2, day=2)]
-    assert generations.rollout(graph, PLATFORM, serving).old == {
+    assert generations.rollout(graph, serving).old == {
         "TrtllmDecodeWorker-a": 1,
         "TrtllmDecodeWorker-b": 2,
     }
-
-
-@pytest.mark.parametrize(("release", "heeded"), [((1, 2), False), ((1, 4), True)])
-def test_annotations_of_the_component_count_since_1_4(release: tuple[int, int], heeded: bool) -> None:
-    graph = stored(alpha())
-    for worker in ("TrtllmPrefillWorker", "TrtllmDecodeWorker"):
-        graph = changed(graph, f"spec/services/{worker}/annotations", ROLLED)
-    old = [generation(name, "old", 1) for name in ("TrtllmPrefillWorker", "TrtllmDecodeWorker")]
-    step = generations.rollout(graph, Platform(version=Version(*release)), old)
-    assert set(step.old.values()) == {0 if heeded else 1}
 
 
 @pytest.mark.parametrize(("release", "written"), [((1, 2), 2), ((1, 4), 1)])
@@ -237,7 +216,7 @@ def live(graph: Graph, **status: Any) -> list[dict[str, Any]]:
         "observedGeneration": 1,
     }
     conditions = [{"type": "Available", "status": "True"}]
-    found = [parts[1] for parts in made(graph).values()]
+    found = [parts[0] for parts in made(graph).values()]
     for one in found:
         one["metadata"] |= {"generation": 1, "creationTimestamp": NOW}
     return [one | {"status": {**up, "conditions": conditions, **status}} for one in found]
@@ -245,26 +224,18 @@ def live(graph: Graph, **status: Any) -> list[dict[str, Any]]:
 
 @both
 def test_ready_when_every_deployment_is(graph: Graph) -> None:
-    status = deployments.status(graph, PLATFORM, live(graph), NOW)
-    assert (status["state"], status["observedGeneration"]) == ("successful", 3)
-    assert status["conditions"][0]["status"] == "True"
-    name = f"gpt-oss-disagg-trtllmdecodeworker-{generations.worker_hash(graph)}"
-    counted = (status.get("services") or status["components"])["TrtllmDecodeWorker"]
-    assert counted == {
-        "componentKind": "Deployment",
-        **({"componentName": name} if "services" in status else {}),
-        "componentNames": [name],
-        "runtimeNamespace": f"default-gpt-oss-disagg-{generations.worker_hash(graph)}",
-        **dict.fromkeys(("replicas", "updatedReplicas", "readyReplicas", "availableReplicas"), 1),
-    }
+    found = status(graph, deployments.lacking(graph, live(graph)), NOW)
+    assert (found["state"], found["observedGeneration"]) == ("successful", 3)
+    assert found["conditions"][0]["status"] == "True"
 
 
 @pytest.mark.parametrize(
-    "status", [{"availableReplicas": 0}, {"replicas": 2}, {"observedGeneration": 0}, {"conditions": []}]
+    "reported", [{"availableReplicas": 0}, {"replicas": 2}, {"observedGeneration": 0}, {"conditions": []}]
 )
-def test_what_is_not_ready_is_named(status: dict[str, Any]) -> None:
+def test_what_is_not_ready_is_named(reported: dict[str, Any]) -> None:
     graph = stored(alpha())
-    found = deployments.status(graph, PLATFORM, [*live(graph)[:2], *live(graph, **status)[2:]], NOW)
+    lacking = deployments.lacking(graph, [*live(graph)[:2], *live(graph, **reported)[2:]])
+    found = status(graph, lacking, NOW)
     assert (found["state"], found["conditions"][0]["reason"]) == ("pending", "some_resources_are_not_ready")
     assert found["conditions"][0]["message"] == (
         f"Resources not ready: gpt-oss-disagg-trtllmdecodeworker-{generations.worker_hash(graph)}: "
@@ -272,31 +243,15 @@ def test_what_is_not_ready_is_named(status: dict[str, Any]) -> None:
     )
 
 
-def test_a_rollout_counts_all_generations_and_is_never_ready() -> None:
-    before, after = stored(alpha()), workers(stored(alpha()))
-    found = [*live(before), *live(after)[1:]]
-    rollout = generations.rollout(after, PLATFORM, generations.generations(found))
-    status = deployments.status(after, PLATFORM, found, NOW, rollout=rollout)
-    assert (status["state"], status["conditions"][0]["reason"]) == ("pending", "rolling_update_in_progress")
-    assert status["services"]["TrtllmDecodeWorker"]["replicas"] == 2
-    assert status["services"]["TrtllmDecodeWorker"]["updatedReplicas"] == 1
-    assert status["rollingUpdate"] == {"phase": "InProgress", "startTime": NOW, "updatedServices": []}
-    done = deployments.status(after | {"status": status}, PLATFORM, live(after), LATER)
-    assert done["state"] == "successful"
-    assert done["rollingUpdate"] == {
-        "phase": "Completed",
-        "startTime": NOW,
-        "endTime": LATER,
-        "updatedServices": ["TrtllmDecodeWorker", "TrtllmPrefillWorker"],
-    }
+def test_a_graph_is_not_ready_while_a_generation_takes_over() -> None:
+    graph = stored(alpha())
+    found = status(graph, deployments.lacking(graph, live(graph)), NOW, rolling=True)
+    assert (found["state"], found["conditions"][0]["reason"]) == ("pending", "rolling_update_in_progress")
 
 
 def test_workers_that_span_nodes_are_never_ready() -> None:
     graph = changed(stored(alpha()), "spec/services/TrtllmDecodeWorker/multinode", {"nodeCount": 2})
     assert deployments.spans_nodes(graph)
-    status = deployments.status(graph, PLATFORM, (), NOW, failure=deployments.NO_ORCHESTRATOR)
-    assert (status["state"], status["conditions"][0]["message"]) == (
-        "failed",
-        "no multinode orchestrator available",
-    )
-    assert "observedGeneration" not in status
+    found = failed(graph, NO_ORCHESTRATOR, NOW)
+    assert (found["state"], found["conditions"][0]["reason"]) == ("failed", "no_multinode_orchestrator")
+    assert "observedGeneration" not in found

@@ -1,4 +1,4 @@
-"""Graphs that break one rule each, or just do not: what operators were asked to admit."""
+"""Graphs that break one rule each, or just do not, of fields that rendered graphs have: what operators are asked."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,8 +11,6 @@ _MAIN = {
     "v1alpha1": "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer",
     "v1beta1": "spec/components/2/podTemplate/spec/containers/0",
 }
-_OFF = ("metadata/annotations", {"nvidia.com/enable-grove": "false"})
-_EXECUTOR = "nvidia.com~1vllm-distributed-executor-backend"
 _DIGEST = "nvcr.io/x/y@sha256:" + "a" * 64
 
 
@@ -28,21 +26,11 @@ class Mutation:
 Change = tuple[str, Any]
 """A path below the graph, and its value; DECODE and MAIN stand for the decode worker and its container."""
 
-_ANNOTATION = "metadata/annotations"
 _CREATED: dict[str, list[Change]] = {
     "as published": [],
-    "no components": [("COMPONENTS", "empty")],
-    "executor backend RAY on the graph": [(f"{_ANNOTATION}/{_EXECUTOR}", "RAY")],
-    "executor backend dask on the graph": [(f"{_ANNOTATION}/{_EXECUTOR}", "dask")],
-    "discovery mode host": [(f"{_ANNOTATION}/nvidia.com~1dynamo-kube-discovery-mode", "host")],
-    "discovery mode container": [(f"{_ANNOTATION}/nvidia.com~1dynamo-kube-discovery-mode", "container")],
-    "grove update strategy Rolling": [(f"{_ANNOTATION}/nvidia.com~1grove-update-strategy", "Rolling")],
-    "grove update strategy OnDelete": [(f"{_ANNOTATION}/nvidia.com~1grove-update-strategy", "OnDelete")],
-    "origin version latest": [(f"{_ANNOTATION}/nvidia.com~1dynamo-operator-origin-version", "latest")],
-    "origin version 1.2": [(f"{_ANNOTATION}/nvidia.com~1dynamo-operator-origin-version", "1.2")],
-    "origin version 1.2.1": [(f"{_ANNOTATION}/nvidia.com~1dynamo-operator-origin-version", "1.2.1")],
-    "restart on create": [("spec/restart", {"id": "1"})],
-    "priority class": [("spec/priorityClassName", "high")],
+    "discovery mode container": [
+        ("metadata/annotations/nvidia.com~1dynamo-kube-discovery-mode", "container")
+    ],
     "backend mocker": [("spec/backendFramework", "mocker")],
     "no backend": [("spec/backendFramework", None)],
     "no image": [("MAIN/image", None)],
@@ -57,10 +45,7 @@ _CREATED: dict[str, list[Change]] = {
     "runtime version v1.2.1": [("DECODE/runtimeVersionOverride", "v1.2.1")],
     "image of a registry with a port": [("MAIN/image", "registry.example.com:5000/x/y")],
     "nodes for one worker": [("DECODE/multinode", {"nodeCount": 2})],
-    "nodes for one worker, grove switched off": [_OFF, ("DECODE/multinode", {"nodeCount": 2})],
     "one node for one worker": [("DECODE/multinode", {"nodeCount": 1})],
-    "min available 1": [("DECODE/minAvailable", 1)],
-    "min available 2 of 1": [("DECODE/minAvailable", 2)],
     "replicas -1": [("DECODE/replicas", -1)],
     "replicas 0": [("DECODE/replicas", 0)],
     "unknown field of the component": [("DECODE/unknownField", "x")],
@@ -75,24 +60,14 @@ _CREATED: dict[str, list[Change]] = {
     },
 }
 _ALPHA: dict[str, list[Change]] = {
-    "claim without a name": [("spec/pvcs", [{"name": ""}])],
-    "claim to create without a size": [("spec/pvcs", [{"name": "x", "create": True}])],
     "shared memory without a size": [("DECODE/sharedMemory", {})],
     "shared memory of 0": [("DECODE/sharedMemory", {"size": "0"})],
-    "shared memory disabled": [("DECODE/sharedMemory", {"disabled": True})],
-    "mount without a mount point": [("DECODE/volumeMounts", [{"name": "model-cache"}])],
-    "mount of a compilation cache": [("DECODE/volumeMounts", [{"name": "c", "useAsCompilationCache": True}])],
-    "executor backend Ray on the component": [(f"DECODE/annotations/{_EXECUTOR}", "Ray")],
-    "executor backend dask on the component": [(f"DECODE/annotations/{_EXECUTOR}", "dask")],
-    "namespace of one's own": [("DECODE/dynamoNamespace", "mine")],
     "component type router": [("DECODE/componentType", "router")],
 }
 _BETA: dict[str, list[Change]] = {
-    "shared memory of -1Gi": [("DECODE/sharedMemorySize", "-1Gi")],
     "shared memory of 0": [("DECODE/sharedMemorySize", "0")],
     "component type router": [("DECODE/type", "router")],
     "component type epp": [("DECODE/type", "epp")],
-    "sidecar that is no container": [("DECODE/frontendSidecar", "side")],
     "two names that differ by case": [("DECODE/name", "trtllmprefillworker")],
     "name with a dot": [("DECODE/name", "Trtllm.Decode")],
     "no name": [("DECODE/name", None)],
@@ -117,32 +92,8 @@ _UPDATED: dict[str, tuple[list[Change], list[Change]]] = {
     "adapter given, and replicas 2": ([], [("DECODE/scalingAdapter", "on"), ("DECODE/replicas", 2)]),
     "adapter taken away": ([("DECODE/scalingAdapter", "on")], []),
     "adapter taken away, and replicas 2": ([("DECODE/scalingAdapter", "on")], [("DECODE/replicas", 2)]),
-    "min available given": ([], [("DECODE/minAvailable", 1)]),
-    "restart in an order of one": ([], [("spec/restart", {"id": "1", "strategy": {"order": ["Frontend"]}})]),
-    "restart in an order, at once": (
-        [],
-        [
-            (
-                "spec/restart",
-                {
-                    "id": "1",
-                    "strategy": {
-                        "type": "Parallel",
-                        "order": ["Frontend", "TrtllmPrefillWorker", "TrtllmDecodeWorker"],
-                    },
-                },
-            )
-        ],
-    ),
-    "restart with a stranger": (
-        [],
-        [("spec/restart", {"id": "1", "strategy": {"order": ["Frontend", "TrtllmPrefillWorker", "Nobody"]}})],
-    ),
     "image tag latest": ([], [("MAIN/image", "nvcr.io/x/y:latest")]),
     "another worker image": ([], [("MAIN/image", "nvcr.io/x/y:1.4.2")]),
-    "executor backend dask": ([], [(f"{_ANNOTATION}/{_EXECUTOR}", "dask")]),
-    "workload provider grove": ([], [(f"{_ANNOTATION}/nvidia.com~1workload-provider", "grove")]),
-    "workload provider component": ([], [(f"{_ANNOTATION}/nvidia.com~1workload-provider", "component")]),
 }  # fmt: skip
 
 
@@ -162,7 +113,5 @@ def _with(graph: Graph, changes: list[Change], version: str) -> Graph:
         where, given = path.replace("DECODE", _DECODE[version]).replace("MAIN", _MAIN[version]), value
         if value == "on":
             given = {"enabled": True} if version == "v1alpha1" else {}
-        if value == "empty":
-            where, given = ("spec/services", {}) if version == "v1alpha1" else ("spec/components", [])
         graph = changed(graph, where, given)
     return graph

@@ -19,14 +19,12 @@ DEFAULT_PROBES = ("startupProbe", "readinessProbe", "livenessProbe")
 """Left out where the graph has none: simulated pods have nothing to ask, and rendered graphs say their own."""
 NATS = "NATS_SERVER"
 """Left out: where the platform brings NATS, the operator names it, and the stand-in's platform brings none."""
-CLAIM_LOST = [("1.2", "v1alpha1"), ("1.2", "aggregated")]
-"""1.2, as branched, loses the claims that v1alpha1 workers mount; rendered graphs mount theirs in the pod."""
 
 EXAMPLES = [
     (line, name)
     for line in observe.lines()
     for name in observe.examples()
-    if observe.file(line, name).exists() and (line, name) not in CLAIM_LOST
+    if observe.file(line, name).exists()
 ]
 
 
@@ -36,18 +34,13 @@ def example(name: str) -> Graph:
 
 def made(graph: Graph, platform: Platform) -> dict[str, Any]:
     """The stand-in's objects of a graph, in the form in which the operator's are kept."""
-    parts: list[dict[str, Any]] = []
     workloads: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
     for component in components(graph):
-        first = deployments.component_deployment(graph, component, platform, {})
-        first["metadata"]["uid"] = component.name
-        parts.append(first)
-        workload, service = deployments.workload(first, graph, component, platform)
+        workload, service = deployments.workload(graph, component, platform)
         workloads.append((component.name, workload, service))
     marks = [(worker_hash(graph), "HASH")]
     found: dict[str, Any] = normal.replaced(
         {
-            "components": {one["metadata"]["name"]: one["metadata"]["labels"] for one in parts},
             "deployments": {
                 one["metadata"]["name"]: {
                     "replicas": one["spec"]["replicas"],
@@ -63,8 +56,6 @@ def made(graph: Graph, platform: Platform) -> dict[str, Any]:
     )
     for labelled in (*found["pods"].values(), *found["services"].values()):
         del labelled["labels"][OWN_LABEL]
-    for labels in found["components"].values():
-        del labels[OWN_LABEL]
     return found
 
 
@@ -75,8 +66,7 @@ def kept(line: str, name: str) -> dict[str, Any]:
         pod["containers"]["main"]["env"].pop(NATS, None)
         for probe in DEFAULT_PROBES:
             pod["containers"]["main"].pop(probe, None)
-    components_ = {key: value["labels"] for key, value in found["components"].items()}
-    return {key: found[key] for key in ("deployments", "pods", "services")} | {"components": components_}
+    return {key: found[key] for key in ("deployments", "pods", "services")}
 
 
 @pytest.mark.parametrize(("line", "name"), EXAMPLES)

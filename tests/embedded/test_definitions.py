@@ -1,15 +1,18 @@
-"""The definitions that the operator stand-in serves, on a real API server and apart from the running operator."""
+"""The definitions and rules of the operator stand-in, on a real API server and apart from the running operator."""
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any, get_args
 
 import pytest
 
-from embedded import crds
 from embedded.cluster import ClusterError
+from embedded.operator import admission
+from embedded.operator.definitions import definitions, structural
+from embedded.operator.platform import GraphVersion, Platform
 from targets.releases import Version
-from tests.embedded.conftest import NEWEST, Cluster, serve_graphs
+from tests.embedded.conftest import NEWEST, Cluster, served_graphs
 from tests.embedded.example_graphs import Graph, alpha, beta, changed
 
 SCHEMAS = {
@@ -36,10 +39,10 @@ DECODE = "spec/services/TrtllmDecodeWorker"
 
 
 def test_references_become_closed_schemas() -> None:
-    quantity = crds.structural(SCHEMAS, "Quantity")
+    quantity = structural(SCHEMAS, "Quantity")
     assert quantity["x-kubernetes-int-or-string"] is True
     part = {"type": "object", "properties": {"size": quantity}}
-    assert crds.structural(SCHEMAS, "Whole") == {
+    assert structural(SCHEMAS, "Whole") == {
         "type": "object",
         "required": ["name"],
         "properties": {
@@ -52,15 +55,16 @@ def test_references_become_closed_schemas() -> None:
 
 
 @pytest.fixture(scope="module")
-def groups(cluster: Cluster, pod_spec: dict[str, Any], worker_id: str) -> Iterator[dict[str, str]]:
+def groups(cluster: Cluster, schemas: dict[str, Any], worker_id: str) -> Iterator[dict[str, str]]:
     """Both versions side by side, each in an API group of this test run; by version."""
-    found = {}
-    for version in get_args(crds.Version):
-        found[version] = f"{worker_id}.{version}.test"
-        serve_graphs(cluster, version, pod_spec, found[version])
-    yield found
-    for group in found.values():
-        cluster.kubectl("delete", "crd", f"dynamographdeployments.{group}")
+    platform = Platform(version=NEWEST, grove=True)
+    with ExitStack() as stack:
+        yield {
+            version: stack.enter_context(
+                served_graphs(cluster, version, schemas, f"{worker_id}.{version}.test", platform)
+            )
+            for version in get_args(GraphVersion)
+        }
 
 
 def create(cluster: Cluster, groups: dict[str, str], graph: Graph) -> None:
@@ -74,7 +78,7 @@ def test_the_published_graph_is_accepted(cluster: Cluster, groups: dict[str, str
     create(cluster, groups, graph)
 
 
-def test_every_object_is_closed(pod_spec: dict[str, Any]) -> None:
+def test_every_object_is_closed(schemas: dict[str, Any]) -> None:
     def leaves(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
         yield schema
         children = [
@@ -86,16 +90,17 @@ def test_every_object_is_closed(pod_spec: dict[str, Any]) -> None:
             if isinstance(child, dict):
                 yield from leaves(child)
 
-    for version in get_args(crds.Version):
-        definition = crds.dynamo_graph_deployment(version, pod_spec, NEWEST)
+    for version in get_args(GraphVersion):
+        definition, _ = definitions(version, NEWEST, schemas)
         (served,) = definition["spec"]["versions"]
-        found = list(leaves(served["schema"]["openAPIV3Schema"]))
+        found = list(leaves(served["schema"]["openAPIV3Schema"]["properties"]["spec"]))
         assert len(found) > 1000
         assert all("type" in one or "x-kubernetes-int-or-string" in one for one in found)
         assert not any(
             "x-kubernetes-preserve-unknown-fields" in one or one.get("additionalProperties") is True
             for one in found
         )
+        assert not any(key in one for one in found for key in ("$ref", "x-since", "x-optional"))
 
 
 @pytest.mark.parametrize(
@@ -113,18 +118,24 @@ def test_every_object_is_closed(pod_spec: dict[str, Any]) -> None:
         (beta(), "spec/components/1/name", "FRONTEND", "component names must be unique case-insensitively"),
         (beta(), "spec/components/1/multinode", {"nodeCount": 1}, "should be greater than or equal to 2"),
         (alpha(), f"{DECODE}/replicas", -1, "should be greater than or equal to 0"),
-        (alpha(), f"{DECODE}/minAvailable", 2, "minAvailable must be less than or equal to replicas unless"),
         (alpha(), f"{DECODE}/sharedMemory", {"size": "0"}, "size is required when disabled is false"),
         (alpha(), f"{DECODE}/runtimeVersionOverride", "v1.3.1", "should match"),
-        (alpha(), f"{DECODE}/envs", [{"value": "1"}], "name: Required value"),
-        (alpha(), "spec/pvcs", [{"name": "x", "create": True}], "When create is true, size, storageClass, and"),
-        (alpha(), "spec/restart", {"id": "1"}, "spec.restart must be unset on create"),
+        (alpha(), f"{DECODE}/envs", [{"name": "A"}], "envs: field not declared in schema"),
+        (alpha(), f"{DECODE}/resources/claims", [{"request": "channel"}], "name: Required value"),
         (
-            beta(),
-            "spec/components/1/podTemplate/metadata",
-            {"annotations": {"nvidia.com/vllm-distributed-executor-backend": "dask"}},
-            "podTemplate backend annotation must be mp or ray",
+            alpha(),
+            f"{DECODE}/multinode",
+            {"nodeCount": 2},
+            "combined resource name length exceeds the 45-character pod-name limit",
         ),
+        (beta(), "spec/components/1/type", "epp", "type epp needs the InferencePool API"),
+        (
+            alpha(),
+            f"{DECODE}/extraPodSpec/mainContainer/image",
+            "registry:5000/runtime",
+            "no parseable semantic-version tag",
+        ),
+        (alpha(), f"{DECODE}/extraPodSpec/mainContainer/image", None, "the container main must have an image"),
         (
             alpha(),
             "spec/services",
@@ -141,25 +152,40 @@ def test_refused(
     assert words in str(refusal.value)
 
 
-@pytest.mark.parametrize(
-    ("release", "fields"),
-    [
-        ((1, 2, 1), set()),
-        ((1, 3, 1), {"minAvailable"}),
-        ((1, 4, 2), {"minAvailable", "runtimeVersionOverride"}),
-    ],
-)
+@pytest.mark.parametrize(("release", "known"), [((1, 3, 1), False), ((1, 4, 2), True)])
 def test_a_component_has_the_fields_of_its_release(
-    pod_spec: dict[str, Any], release: tuple[int, int, int], fields: set[str]
+    schemas: dict[str, Any], release: tuple[int, int, int], known: bool
 ) -> None:
     """Server-side apply fails on a field that the operator's release does not declare."""
-    for version in get_args(crds.Version):
-        definition = crds.dynamo_graph_deployment(version, pod_spec, Version(*release))
-        (served,) = definition["spec"]["versions"]
-        spec = served["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
-        found = (
-            spec["services"]["additionalProperties"] if version == "v1alpha1" else spec["components"]["items"]
-        )
-        assert found["properties"].keys() & {"minAvailable", "runtimeVersionOverride"} == fields
-        assert ("x-kubernetes-validations" in found) == ("minAvailable" in fields)
-        assert ("priorityClassName" in spec) == ("minAvailable" in fields)
+    for version in get_args(GraphVersion):
+        definition, _ = definitions(version, Version(*release), schemas)
+        assert ("runtimeVersionOverride" in json.dumps(definition)) == known
+
+
+@pytest.mark.parametrize(
+    ("release", "grove", "left_out"),
+    [
+        ((1, 2, 1), True, {"image != ''", "runtimeVersionOverride", "has(c.scalingAdapter)"}),
+        ((1, 3, 1), False, {"image != ''", "runtimeVersionOverride", "<= 45"}),
+        ((1, 4, 2), False, {"<= 45"}),
+        ((1, 4, 2), True, set()),
+    ],
+)
+def test_rules_are_those_of_the_platform(
+    release: tuple[int, int, int], grove: bool, left_out: set[str]
+) -> None:
+    rules, _ = admission.policy(Platform(version=Version(*release), grove=grove))
+    every, _ = admission.policy(Platform(version=NEWEST, grove=True))
+    assert len(every["spec"]["validations"]) - len(rules["spec"]["validations"]) == len(left_out)
+    assert all(words in json.dumps(every) for words in left_out)
+    assert not any(words in json.dumps(rules["spec"]["validations"]) for words in left_out)
+
+
+def test_the_probe_of_other_rules_is_another() -> None:
+    probes = {
+        admission.probe("v1beta1", admission.policy(Platform(version=Version(1, minor)))[0])["metadata"][
+            "name"
+        ]
+        for minor in (2, 3, 4)
+    }
+    assert len(probes) == 3

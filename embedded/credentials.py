@@ -1,0 +1,54 @@
+"""Keys, token and kubeconfig of the embedded cluster; its owner alone can read them."""
+
+import base64
+import secrets
+from pathlib import Path
+from typing import Any
+
+import trustme
+import yaml
+
+from embedded.files import fill, write_whole
+
+_NAME = "dynamo-gpt-oss-embedded"
+
+
+def write(state: Path, kubeconfig: Path, port: int) -> None:
+    """Make what of `pki/` and `tokens.csv` is missing, and the kubeconfig of the only user, an administrator.
+
+    port: of the API server.
+    """
+    pki, tokens = state / "pki", state / "tokens.csv"
+    if not pki.exists():
+        fill(pki, _write_keys)
+    if not tokens.exists():
+        _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
+    _write(kubeconfig, yaml.safe_dump(_kubeconfig(port, pki / "ca.crt", tokens)))
+
+
+def _write_keys(pki: Path) -> None:
+    """An authority whose own key is forgotten, its one certificate, and a key to sign service accounts with."""
+    pki.mkdir(mode=0o700)
+    authority = trustme.CA(organization_name="dynamo-gpt-oss embedded")
+    server = authority.issue_cert("127.0.0.1", "localhost", common_name="kube-apiserver")
+    _write(pki / "ca.crt", authority.cert_pem.bytes().decode())
+    _write(pki / "server.crt", server.cert_chain_pems[0].bytes().decode())
+    _write(pki / "server.key", server.private_key_pem.bytes().decode())
+    _write(pki / "sa.key", authority.issue_cert("service-accounts").private_key_pem.bytes().decode())
+
+
+def _write(path: Path, text: str) -> None:
+    write_whole(path, text, mode=0o600)
+
+
+def _kubeconfig(port: int, authority: Path, tokens: Path) -> dict[str, Any]:
+    trusted = base64.b64encode(authority.read_bytes()).decode()
+    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority-data": trusted}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": _NAME, "cluster": cluster}],
+        "users": [{"name": _NAME, "user": {"token": tokens.read_text().partition(",")[0]}}],
+        "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
+        "current-context": _NAME,
+    }
