@@ -1,27 +1,17 @@
 """Simulated nodes as EKS with NVIDIA's GPU Operator and the EFA device plugin would show them. Pure.
 
-What is left out: NUMA, huge pages, driver and CUDA versions. Nothing runs on these nodes; kwok plays kubelet.
+What is left out: what no graph and no check of this project asks for. Nothing runs on these nodes; kwok plays kubelet.
 """
 
-import hashlib
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from graphs.gpu_nodes import GPU_TAINT, GpuNodes
-from targets.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, Gpu, InstanceType
+from targets.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, InstanceType
 
 SIMULATED = "dynamo-gpt-oss/simulated"
 """Label of every simulated node, and what kwok selects by."""
 
-_GPU_FAMILY = {
-    Gpu.H100: ("hopper", "9.0"),
-    Gpu.H200: ("hopper", "9.0"),
-    Gpu.B200: ("blackwell", "10.0"),
-    Gpu.B300: ("blackwell", "10.3"),
-    Gpu.GB200: ("blackwell", "10.0"),
-}
-"""GPU Feature Discovery's family, and the CUDA compute capability that it follows from."""
 _ROOT_DISK_GB = 100
 """Size given to a node without local NVMe; with NVMe, pods' ephemeral storage is on a RAID 0 of it."""
 
@@ -50,7 +40,6 @@ def node(
                 "kubernetes.io/hostname": name,
                 "kubernetes.io/os": "linux",
                 "node.kubernetes.io/instance-type": instance.name,
-                "topology.kubernetes.io/region": _region(zone),
                 "topology.kubernetes.io/zone": zone,
                 **_gpu_labels(instance),
                 **({"vpc.amazonaws.com/efa.present": "true"} if instance.efa_devices else {}),
@@ -61,22 +50,7 @@ def node(
         "status": {
             "capacity": capacity,
             "allocatable": {**capacity, **_allocatable(instance)},
-            "addresses": [
-                {"type": "InternalIP", "address": _address(name)},
-                {"type": "Hostname", "address": name},
-            ],
-            "nodeInfo": {
-                "architecture": str(instance.arch),
-                "operatingSystem": "linux",
-                "osImage": "simulated",
-                "kernelVersion": "simulated",
-                "containerRuntimeVersion": "simulated://",
-                "kubeletVersion": "simulated",
-                "kubeProxyVersion": "",
-                "machineID": "",
-                "systemUUID": "",
-                "bootID": "",
-            },
+            "addresses": [{"type": "Hostname", "address": name}],
         },
     }
 
@@ -101,17 +75,10 @@ def _pooled(instance: str, name: str, pool: str, labels: Mapping[str, str] | Non
 def _gpu_labels(instance: InstanceType) -> dict[str, str]:
     if instance.gpu is None:
         return {}
-    family, capability = _GPU_FAMILY[instance.gpu]
-    major, _, minor = capability.partition(".")
     return {
         **GpuNodes(product=GPU_PRODUCT[instance.gpu]).labels,
         "nvidia.com/gpu.count": str(instance.gpus),
         "nvidia.com/gpu.memory": str(GPU_MEMORY_MIB[instance.gpu]),
-        "nvidia.com/gpu.family": family,
-        "nvidia.com/gpu.compute.major": major,
-        "nvidia.com/gpu.compute.minor": minor,
-        "nvidia.com/gpu.machine": instance.name,
-        "nvidia.com/gpu.replicas": "1",
         # The oldest that the graphs run on.
         "nvidia.com/cuda.runtime-version.major": "12",
         "nvidia.com/cuda.runtime-version.minor": "8",
@@ -145,16 +112,3 @@ def _allocatable(instance: InstanceType) -> dict[str, str]:
 def _pods(instance: InstanceType) -> int:
     """The limit that EKS recommends: 110 up to 30 vCPUs, 250 beyond."""
     return 110 if instance.vcpus <= 30 else 250
-
-
-def _region(zone: str) -> str:
-    match = re.match(r"[a-z]{2}(-[a-z]+)+-\d+", zone)
-    if not match:
-        raise ValueError(f"zone {zone!r} is not the name of an AWS zone, for example us-east-1a")
-    return match[0]
-
-
-def _address(name: str) -> str:
-    """An address in 10.0.0.0/16 that depends on the name alone; nothing answers there."""
-    third, fourth = hashlib.sha256(name.encode()).digest()[:2]
-    return f"10.0.{third}.{fourth}"

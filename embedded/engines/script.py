@@ -1,12 +1,12 @@
 """What the simulated model says: a pure function from a rendered harmony prompt to a harmony completion.
 
-It imitates the shape of GPT-OSS's output (analysis channel, preamble, tool calls, final message), never
-its quality. Only the standard library is used: it is imported by the engine and by the tests alike.
+It imitates the shape of GPT-OSS's output (analysis channel, tool calls, final message), never its quality. Only the
+standard library is used: it is imported by the engine and by the tests alike.
 """
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,9 +33,9 @@ _EFFORTS = {"low": 0, "medium": 3, "high": len(_THOUGHTS)}
 """Sentences of _THOUGHTS added to the analysis for each reasoning effort."""
 
 _MESSAGE = re.compile(r"<\|start\|>(.*?)<\|message\|>(.*?)<\|(?:end|call|return)\|>", re.DOTALL)
+_QUOTED = 120
+"""Characters of foreign text that are quoted at most."""
 _SPECIAL = re.compile(r"<\|[a-z_]+\|>")
-_NAME = re.compile(r"(?<=\w )[A-Z][\w-]*(?: [A-Z][\w-]*)*")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 @dataclass(frozen=True)
@@ -62,17 +62,17 @@ def complete(prompt: str, guided: Mapping[str, Any] | None = None) -> Completion
     `guided` is the JSON Schema that the frontend asks an engine to keep to: it does so for `tool_choice`
     other than auto and for structured output. Any other text (`/v1/completions`) is continued as plain text.
 
-    Without a schema each round makes one tool call, since the frontend ends an answer at the first <|call|>
-    (as with GPT-OSS itself): where a question needs several, they follow in the next rounds.
+    Every declared tool is called once, with the least that its schema takes. Without a schema each round makes one
+    call, since the frontend ends an answer at the first <|call|> (as with GPT-OSS itself).
     """
     if "<|start|>" not in prompt:
         return Completion(f" {LABEL} This continues: {_quote(prompt)}.", "<|endoftext|>")
     read = _read(prompt)
-    calls = list(_calls(read))
+    calls = [(tool["name"], _value(tool.get("parameters") or {"type": "object"})) for tool in read.tools]
     if guided is not None:
-        return _final(read, "The answer must fit a schema.", json.dumps(_guided(read, calls, guided)))
+        return _final(read, "The answer must fit a schema.", json.dumps(_guided(calls, guided)))
     if len(read.results) < len(calls):
-        return _call(read, calls)
+        return _call(read, *calls[len(read.results)])
     if read.results:
         answer = " ".join(f"{name} returned {_quote(result)}." for name, result in read.results)
     else:
@@ -105,91 +105,35 @@ def _final(prompt: Prompt, thought: str, answer: str) -> Completion:
     return Completion(head, "<|return|>")
 
 
-def _call(prompt: Prompt, calls: list[tuple[str, dict[str, Any]]]) -> Completion:
-    """The next call; the first of several has a preamble, harmony's word to the user before a call."""
-    name, arguments = calls[len(prompt.results)]
-    tail = "<|end|>"
-    if len(calls) > 1 and not prompt.results:
-        names = ", ".join(name for name, _ in calls)
-        tail += f"<|start|>assistant<|channel|>commentary<|message|>{LABEL} I will call {names}.<|end|>"
-    tail += (
-        f"<|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
+def _call(prompt: Prompt, name: str, arguments: Any) -> Completion:
+    tail = (
+        f"<|end|><|start|>assistant<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>"
         f"{json.dumps(arguments)}<|call|>"
     )
     return Completion(_analysis(prompt, f"A tool can tell: {name}."), tail)
 
 
-def _guided(prompt: Prompt, calls: list[tuple[str, dict[str, Any]]], schema: Mapping[str, Any]) -> Any:
+def _guided(calls: list[tuple[str, Any]], schema: Mapping[str, Any]) -> Any:
     """A value that fits the schema; a list under `tool_choice: required` is the list of calls to make."""
     if schema.get("type") == "array" and "anyOf" in schema.get("items", {}):
         return [{"name": name, "parameters": arguments} for name, arguments in calls]
-    question = prompt.question
-    return _value(schema, _Words(question, _NAME.findall(question)[:1], _numbers(question)))
+    return _value(schema)
 
 
-def _calls(prompt: Prompt) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields a call of every tool whose name's words stand in the question, or else of the first tool.
-
-    Where the question names several things (`in Paris and Oslo`) and the tool wants a free text, the tool is
-    called once for each of them.
-    """
-    said = set(re.findall(r"\w+", prompt.question.lower()))
-    named = [tool for tool in prompt.tools if said & set(re.split(r"\W|_", tool["name"].lower())) - _VERBS]
-    for tool in named or prompt.tools[:1]:
-        schema = tool.get("parameters") or {}
-        wanted = schema.get("required", schema.get("properties", {}))
-        free = any(_is_free_text(schema["properties"][key]) for key in wanted)
-        things = _NAME.findall(prompt.question) if free else []
-        for index in range(max(1, len(things))):
-            words = _Words(prompt.question, things[index : index + 1], _numbers(prompt.question))
-            yield tool["name"], _object(schema, words)
-
-
-_VERBS = {"get", "set", "list", "find", "is", "the", "a", "to", "of"}
-"""Words of tool names that say nothing about which tool a question needs."""
-
-
-@dataclass(frozen=True)
-class _Words:
-    """What a question offers as arguments."""
-
-    question: str
-    things: list[str]
-    numbers: Iterator[str]
-
-    def text(self) -> str:
-        return self.things[0] if self.things else _SPECIAL.sub("", self.question)[:80]
-
-
-def _numbers(question: str) -> Iterator[str]:
-    return iter(_NUMBER.findall(question))
-
-
-def _is_free_text(schema: Mapping[str, Any]) -> bool:
-    return schema.get("type") == "string" and "enum" not in schema
-
-
-def _object(schema: Mapping[str, Any], words: _Words) -> dict[str, Any]:
-    properties = schema.get("properties", {})
-    return {key: _value(properties[key], words) for key in schema.get("required", properties)}
-
-
-def _value(schema: Mapping[str, Any], words: _Words) -> Any:
-    """A value that fits a JSON Schema, taken from the question where it has one."""
+def _value(schema: Mapping[str, Any]) -> Any:
+    """The least value that fits a JSON Schema."""
     if "enum" in schema:
-        named = (choice for choice in schema["enum"] if str(choice).lower() in words.question.lower())
-        return next(named, schema["enum"][0])
-    makers: dict[str, Callable[[], Any]] = {
-        "object": lambda: _object(schema, words),
-        "array": lambda: [_value(schema.get("items", {}), words)],
-        "boolean": lambda: True,
-        "integer": lambda: int(float(next(words.numbers, schema.get("minimum", 1)))),
-        "number": lambda: float(next(words.numbers, schema.get("minimum", 1))),
-    }
-    return makers.get(schema.get("type", "string"), words.text)()
+        return schema["enum"][0]
+    if schema.get("type") == "object":
+        properties = schema.get("properties", {})
+        return {key: _value(properties[key]) for key in schema.get("required", properties)}
+    if schema.get("type") == "array":
+        return [_value(schema.get("items", {}))]
+    least = schema.get("minimum", 1)
+    return {"boolean": True, "integer": least, "number": least}.get(schema.get("type", ""), "simulated")
 
 
-def _quote(text: str, limit: int = 120) -> str:
+def _quote(text: str) -> str:
     """Quotes foreign text without the tokens that mean something in harmony."""
     plain = " ".join(_SPECIAL.sub("", text).split())
-    return f'"{plain[:limit]}…"' if len(plain) > limit else f'"{plain}"'
+    return f'"{plain[:_QUOTED]}…"' if len(plain) > _QUOTED else f'"{plain}"'

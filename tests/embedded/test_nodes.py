@@ -1,7 +1,5 @@
 """Simulated nodes against what real ones show."""
 
-import pytest
-
 from embedded import nodes
 from targets.hardware import INSTANCE_TYPES
 
@@ -17,19 +15,13 @@ def test_a_gpu_node_shows_what_gpu_feature_discovery_and_the_device_plugins_show
         "kubernetes.io/hostname": "gb200-7",
         "kubernetes.io/os": "linux",
         "node.kubernetes.io/instance-type": "p6e-gb200.36xlarge",
-        "nvidia.com/gpu.compute.major": "10",
-        "nvidia.com/gpu.compute.minor": "0",
         "nvidia.com/gpu.count": "4",
-        "nvidia.com/gpu.family": "blackwell",
-        "nvidia.com/gpu.machine": "p6e-gb200.36xlarge",
         "nvidia.com/gpu.memory": "189471",
         "nvidia.com/gpu.present": "true",
         "nvidia.com/gpu.product": "NVIDIA-GB200",
-        "nvidia.com/gpu.replicas": "1",
         "nvidia.com/cuda.runtime-version.major": "12",
         "nvidia.com/cuda.runtime-version.minor": "8",
         "team": "a",
-        "topology.kubernetes.io/region": "us-east-1",
         "topology.kubernetes.io/zone": "us-east-1-dfw-2a",
         "vpc.amazonaws.com/efa.present": "true",
     }
@@ -63,13 +55,6 @@ def test_a_pool_may_set_labels_of_its_own_over_the_nodes() -> None:
     assert node["metadata"]["labels"]["kubernetes.io/hostname"] == "other"
 
 
-def test_a_zone_that_is_none_is_refused() -> None:
-    with pytest.raises(
-        ValueError, match="zone 'here' is not the name of an AWS zone, for example us-east-1a"
-    ):
-        nodes.node(CPU, "cpu-7", "here")
-
-
 def test_the_default_cluster() -> None:
     shown = [
         (
@@ -85,5 +70,3 @@ def test_the_default_cluster() -> None:
         ("NVIDIA-GB200", "4"),
         (None, None),
     ]
-    addresses = {node["status"]["addresses"][0]["address"] for node in nodes.default()}
-    assert len(addresses) == len(shown)
