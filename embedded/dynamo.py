@@ -76,7 +76,7 @@ def unavailable(release: str) -> str:
     try:
         line = Version.parse(release).line
     except ValueError:
-        return f"the graph says no release, neither by its label {VERSION_LABEL} nor by its image's tag"
+        return f"the graph says no release by its label {VERSION_LABEL}"
     return _NOT_HERE.get(line, "")
 
 

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,9 +18,6 @@ _TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-t
 
 _FOLLOWER = re.compile(r"-wkr-\d+$")
 """Grove's names of a replica's other nodes: the engine answers from its leader."""
-
-_TAG = re.compile(r":v?(\d+\.\d+\.\d+)(?![\w.])[^/:]*$")
-"""An image's tag that says a release, as `1.2.1` and `1.2.1-efa-amd64` do."""
 
 FRONTEND = "frontend"
 _FRONTEND_MODULE = "dynamo.frontend"
@@ -46,8 +42,8 @@ class Worker:
 class Graph:
     """A graph whose frontend pod runs (`uid`: that pod's), with its worker pods that run.
 
-    release: the Dynamo release that its label or its frontend's image says, empty if neither does. frontend: the
-    arguments of `dynamo.frontend`.
+    release: the Dynamo release that its label says, empty if it has none. frontend: the arguments of
+    `dynamo.frontend`.
     """
 
     namespace: str
@@ -98,7 +94,7 @@ def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | 
         namespace,
         name,
         frontend["metadata"]["uid"],
-        _release(frontend),
+        frontend["metadata"]["labels"].get(VERSION_LABEL, ""),
         _arguments_of(_FRONTEND_MODULE, frontend),
         tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
     )
@@ -127,14 +123,6 @@ def _worker(pod: Mapping[str, Any], role: str) -> Worker:
     )
 
 
-def _release(pod: Mapping[str, Any]) -> str:
-    labelled: str | None = pod["metadata"]["labels"].get(VERSION_LABEL)
-    if labelled:
-        return labelled
-    said = _TAG.search(_main(pod).get("image", "").partition("@")[0])
-    return said[1] if said else ""
-
-
 def _main(pod: Mapping[str, Any]) -> Mapping[str, Any]:
     containers: list[Mapping[str, Any]] = pod["spec"]["containers"]
     return next((one for one in containers if one["name"] == "main"), containers[0])
@@ -158,17 +146,9 @@ def _arguments_of(module: str, pod: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _words(pod: Mapping[str, Any]) -> list[str]:
-    """The main container's command line; a shell's one-string command line counts as its words."""
+    """The main container's command line."""
     main = _main(pod)
-    values = {variable["name"]: variable.get("value", "") for variable in main.get("env", ())}
-
-    def expanded(text: str) -> str:
-        return re.sub(r"\$[({]?(\w+)[)}]?", lambda match: values.get(match[1], match[0]), text)
-
-    line = [*main.get("command", ()), *main.get("args", ())]
-    return [
-        word for text in line for word in (shlex.split(expanded(text)) if " " in text else [expanded(text)])
-    ]
+    return [*main.get("command", ()), *main.get("args", ())]
 
 
 def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:

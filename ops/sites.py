@@ -7,7 +7,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from embedded import cluster, dataplane, dynamo
+from embedded import cluster, dynamo, endpoints
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from graphs import benchmark
@@ -163,7 +163,7 @@ def measure(
     folder = out or RUNS / f"{stack}-{started.replace(':', '').removesuffix('+0000')}"
     if folder.exists():
         raise RunsError(f"--out: {folder} is there already; a run gets a folder of its own")
-    simulated = f"nodes, GPUs and {dataplane.SIMULATED}" if found.embedded else ""
+    simulated = f"nodes, GPUs and {endpoints.SIMULATED}" if found.embedded else ""
     run = describe(found.name, found.plan, measured, started, simulated=simulated)
     driver.drive(where, run, measured, folder, teardown=ends, seconds=seconds, report=report)
     return folder

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from embedded import dataplane, dynamo, processes
-from embedded.dataplane import Supervisor
+from embedded import dynamo, endpoints, processes, supervisor
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
 from embedded.processes import Report
+from embedded.supervisor import Supervisor
 from targets.releases import LATEST_PATCH
 
 MODEL = "openai/gpt-oss-120b"
@@ -65,7 +65,7 @@ class DataPlane:
             self.supervisor.step(self.graphs)
 
     def _is_settled(self, graph: Graph) -> bool:
-        entry = dataplane.endpoints(self.state).get(graph.key)
+        entry = endpoints.read(self.state).get(graph.key)
         if not entry or set(entry["processes"]) != {FRONTEND, *(w.pod for w in graph.workers)}:
             return False
         if not all(_is_alive(pid) for pid in entry["processes"].values()):
@@ -74,16 +74,16 @@ class DataPlane:
         if len(registered) != len(graph.workers) or any(map(_is_dead, registered)):
             return False
         try:
-            dataplane.endpoint(self.state, graph.namespace, graph.name, timeout=0)
+            endpoints.wait_for(self.state, graph.namespace, graph.name, timeout=0)
         except dynamo.DynamoError:
             return False
         return True
 
     def url(self, graph: Graph) -> str:
-        return str(dataplane.endpoints(self.state)[graph.key]["url"])
+        return str(endpoints.read(self.state)[graph.key]["url"])
 
     def pid(self, graph: Graph, name: str) -> int:
-        return int(dataplane.endpoints(self.state)[graph.key]["processes"][name])
+        return int(endpoints.read(self.state)[graph.key]["processes"][name])
 
     def kill(self, graph: Graph, *names: str) -> None:
         """kill -9, and nothing is started again before the next `settle`."""
@@ -128,7 +128,7 @@ def started(
 
 @pytest.fixture(scope="session")
 def shared_plane(tmp_path_factory: pytest.TempPathFactory, progress: Report) -> Iterator[DataPlane]:
-    dataplane.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
+    supervisor.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
     state = tmp_path_factory.mktemp("live") / "state"
     plane = started(state, (*ENGINE, *AT_ONCE), lambda release: dynamo.install(release, progress))
     yield plane

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from embedded import cluster, dataplane, dynamo, nodes, processes
+from embedded import cluster, dynamo, endpoints, nodes, processes
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
@@ -85,9 +85,9 @@ def live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[st
     for graph in graphs:
         of = f".{graph}" if len(graphs) > 1 else ""
         try:
-            url = dataplane.endpoint(state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS)
+            url = endpoints.wait_for(state, stack.namespace, graph, _ENDPOINT_TIMEOUT_SECONDS)
             outputs[f"liveEndpoint{of}"] = url
-            outputs[f"liveRelease{of}"] = dataplane.endpoints(state)[f"{stack.namespace}/{graph}"]["release"]
+            outputs[f"liveRelease{of}"] = endpoints.read(state)[f"{stack.namespace}/{graph}"]["release"]
         except dynamo.CannotRunError as error:
             outputs[f"liveEndpoint{of}"] = f"none: {error}"
     return outputs

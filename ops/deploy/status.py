@@ -8,7 +8,7 @@ from typing import Any
 
 from pulumi.automation import Stack as PulumiStack
 
-from embedded import cluster, dataplane
+from embedded import cluster, endpoints
 from embedded.paths import PROJECT, STATE
 from graphs.kubectl import Kubectl
 from ops.deploy.apply import GRAPH_KIND, live, members
@@ -68,7 +68,7 @@ def _state_lines(found: PulumiStack) -> list[str]:
 
 def _live_lines(stack: Stack, state: Path) -> list[str]:
     """Where each graph answers and with which Dynamo release, or why nothing answers for it."""
-    entries = dataplane.endpoints(state)
+    entries = endpoints.read(state)
     served = {plan.name: entries.get(f"{stack.namespace}/{plan.name}") for plan in stack.plan.graphs}
     return [
         f"{'Endpoint':<24} {name:<32} "

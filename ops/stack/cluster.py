@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from embedded import cluster, dataplane, dynamo
+from embedded import cluster, dynamo, endpoints
 from embedded.paths import PROJECT, STATE
 from graphs.kubectl import Kubectl
 from graphs.names import HTTP_PORT, frontend_service
@@ -48,12 +48,12 @@ class EmbeddedCluster:
         """Where the main graph answers, for which it has `timeout` seconds. Raises EndpointError."""
         graph = self.stack.plan.main.name
         try:
-            url = dataplane.endpoint(self.state, self.stack.namespace, graph, timeout)
+            url = endpoints.wait_for(self.state, self.stack.namespace, graph, timeout)
         except dynamo.CannotRunError as error:
             raise EndpointError(str(error)) from None
         except dynamo.DynamoError as error:
             raise EndpointError(f"{error}\nIs it deployed? `python -m ops status` says what is.") from None
-        yield Endpoint(url, dataplane.SIMULATED)
+        yield Endpoint(url, endpoints.SIMULATED)
 
 
 @dataclass(frozen=True)

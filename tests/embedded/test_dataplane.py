@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from embedded import dataplane, dynamo
+from embedded import dynamo, endpoints
 from embedded.dynamo import DynamoError, Installation
 from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
 from embedded.paths import PROJECT
@@ -27,13 +27,12 @@ TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 
 
 def pod(name: str, kind: str, *args: str, command: list[str] = TRTLLM, **more: Any) -> dict[str, Any]:
-    labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
+    labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind, VERSION_LABEL: "1.2.1"}
     labels |= {"nvidia.com/dynamo-sub-component-type": more["sub"]} if "sub" in more else {}
     metadata = {"name": name, "namespace": "ns", "uid": f"uid-{name}", "labels": labels}
     if more.get("deleting"):
         metadata["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    main = {"name": "main", "command": command, "args": list(args), "env": more.get("env", [])}
-    main["image"] = more.get("image", "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.2.1")
+    main = {"name": "main", "command": command, "args": list(args)}
     containers = [{"name": "sidecar"}, main]
     return {
         "metadata": metadata,
@@ -83,13 +82,9 @@ def test_roles(workers: list[dict[str, Any]]) -> None:
     )
 
 
-def test_aggregated_worker_with_a_shell_and_variables() -> None:
-    line = 'python3 -m dynamo.vllm --model "$MODEL_PATH" --dyn-tool-call-parser harmony --enforce-eager'
-    env = [{"name": "MODEL_PATH", "value": "some/model"}, {"name": "POD_UID", "valueFrom": {}}]
-    (graph,) = desired([FRONTEND_POD, pod("w", "worker", line, command=["/bin/sh", "-c"], env=env)])
-    assert graph.workers == (
-        Worker("w", "uid-w", "agg", "some/model", ("--dyn-tool-call-parser", "harmony")),
-    )
+def test_an_aggregated_worker() -> None:
+    (graph,) = desired([FRONTEND_POD, pod("w", "worker", "--model", "some/model", *PARSERS)])
+    assert graph.workers == (Worker("w", "uid-w", "agg", "some/model", PARSERS),)
 
 
 def test_only_what_runs_counts() -> None:
@@ -103,26 +98,11 @@ def test_only_what_runs_counts() -> None:
     assert desired([pod("w", "worker", *SERVED)]) == []
 
 
-@pytest.mark.parametrize(
-    ("image", "release"),
-    [
-        ("nvcr.io/nvidia/ai-dynamo/vllm-runtime:1.3.1-efa-amd64", "1.3.1"),
-        ("registry:5000/dynamo:v1.2.0@sha256:0123", "1.2.0"),
-        ("registry:5000/dynamo@sha256:0123", ""),
-        ("registry:5000/dynamo:1.2", ""),
-        ("registry:5000/dynamo:mine-1.2.1", ""),
-    ],
-)
-def test_the_image_says_the_release(image: str, release: str) -> None:
-    (graph,) = desired([pod("f", "frontend", image=image)])
-    assert graph.release == release
-
-
-def test_the_label_says_the_release_of_an_image_that_does_not() -> None:
-    frontend = pod("f", "frontend", image="registry:5000/dynamo@sha256:0123")
-    frontend["metadata"]["labels"][VERSION_LABEL] = "1.4.1"
+def test_a_graph_without_the_label_has_no_release() -> None:
+    frontend = pod("f", "frontend")
+    del frontend["metadata"]["labels"][VERSION_LABEL]
     (graph,) = desired([frontend])
-    assert graph.release == "1.4.1"
+    assert graph.release == ""
 
 
 def test_plan() -> None:
@@ -150,7 +130,7 @@ def test_plan() -> None:
 
 
 def test_everything_listens_on_loopback(plane: DataPlane) -> None:
-    entries = dataplane.endpoints(plane.state).values()
+    entries = endpoints.read(plane.state).values()
     pids = [pid for entry in entries for pid in entry["processes"].values()]
     listening = [
         connection.laddr.ip
@@ -163,13 +143,13 @@ def test_everything_listens_on_loopback(plane: DataPlane) -> None:
 
 
 def test_what_dynamo_writes_is_in_the_graphs_folder(plane: DataPlane) -> None:
-    folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
+    folder = Path(endpoints.read(plane.state)[DISAGGREGATED.key]["logs"])
     assert list(folder.glob(".cache/*"))
     assert list(folder.glob("tmp*.json"))
 
 
 def test_what_is_simulated_is_said(plane: DataPlane) -> None:
-    entry = dataplane.endpoints(plane.state)[DISAGGREGATED.key]
+    entry = endpoints.read(plane.state)[DISAGGREGATED.key]
     assert entry["models"] == [MODEL]
     assert entry["roles"] == ["decode", "prefill"]
     assert "no weights, no GPU" in entry["simulated"]
@@ -221,19 +201,19 @@ def test_a_deleted_graph_leaves_nothing(plane: DataPlane) -> None:
         plane.supervisor.step(plane.graphs)
         time.sleep(0.05)
     assert not any(psutil.pid_exists(pid) for pid in pids)
-    assert AGGREGATED.key not in dataplane.endpoints(plane.state)
+    assert AGGREGATED.key not in endpoints.read(plane.state)
     with pytest.raises(DynamoError, match="no running frontend pod of it was seen"):
-        dataplane.endpoint(plane.state, "dynamo", "gpt-oss-agg", timeout=0)
+        endpoints.wait_for(plane.state, "dynamo", "gpt-oss-agg", timeout=0)
 
 
 def test_nothing_outlives_a_killed_daemon(tmp_path: Path) -> None:
     code = (
         "import time; from pathlib import Path; "
-        "from embedded.dataplane import Supervisor; from tests.live import AGGREGATED, installed; "
+        "from embedded.supervisor import Supervisor; from tests.live import AGGREGATED, installed; "
         f"Supervisor(Path({str(tmp_path)!r}), installed).step([AGGREGATED]); time.sleep(60)"
     )
     daemon = subprocess.Popen([sys.executable, "-c", code], cwd=PROJECT)
-    while AGGREGATED.key not in dataplane.endpoints(tmp_path):
+    while AGGREGATED.key not in endpoints.read(tmp_path):
         time.sleep(0.05)
     children = psutil.Process(daemon.pid).children()
     daemon.send_signal(signal.SIGKILL)
@@ -257,24 +237,24 @@ def test_what_cannot_be_run_is_said_and_nothing_else_runs(
     plane: DataPlane, release: str, reason: str
 ) -> None:
     plane.supervisor.step([replace(AGGREGATED, release=release)])
-    entry = dataplane.endpoints(plane.state)[AGGREGATED.key]
+    entry = endpoints.read(plane.state)[AGGREGATED.key]
     assert reason in entry["reason"]
     assert not entry["url"] and not entry["release"] and not entry["processes"]
     with pytest.raises(DynamoError, match="graph dynamo/gpt-oss-agg has no endpoint: .*" + reason):
-        dataplane.endpoint(plane.state, "dynamo", "gpt-oss-agg", timeout=60)
+        endpoints.wait_for(plane.state, "dynamo", "gpt-oss-agg", timeout=60)
 
 
 def test_a_graph_moves_to_another_release(plane: DataPlane) -> None:
     older = replace(AGGREGATED, release="1.0.2")
     plane.serve(older)
-    assert dataplane.endpoints(plane.state)[AGGREGATED.key]["release"] == "1.0.2"
+    assert endpoints.read(plane.state)[AGGREGATED.key]["release"] == "1.0.2"
     plane.serve(AGGREGATED)
-    assert dataplane.endpoints(plane.state)[AGGREGATED.key]["release"] == NEWEST
+    assert endpoints.read(plane.state)[AGGREGATED.key]["release"] == NEWEST
 
 
 def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
     def create(name: str, kind: str, *args: str) -> None:
-        labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind}
+        labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind, VERSION_LABEL: "1.2.1"}
         main = {"name": "main", "image": f"none:{NEWEST}", "command": TRTLLM, "args": list(args)}
         manifest = {
             "apiVersion": "v1",
@@ -289,8 +269,8 @@ def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, 
     command = [sys.executable, "-m", "embedded.dataplane", f"--kubeconfig={cluster.kubeconfig}"]
     daemon = subprocess.Popen([*command, f"--state={tmp_path}"], cwd=PROJECT)
     try:
-        dataplane.endpoint(tmp_path, namespace, "g", timeout=60)
-        entry = dataplane.endpoints(tmp_path)[f"{namespace}/g"]
+        endpoints.wait_for(tmp_path, namespace, "g", timeout=60)
+        entry = endpoints.read(tmp_path)[f"{namespace}/g"]
         assert set(entry["processes"]) == {"frontend", "w"}
         served = [psutil.Process(pid) for pid in entry["processes"].values()]
         cluster.kubectl("delete", "pod", "f", "w", f"--namespace={namespace}")
@@ -299,4 +279,4 @@ def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, 
     finally:
         daemon.terminate()
     assert daemon.wait(timeout=20) == 0
-    assert f"{namespace}/g" not in dataplane.endpoints(tmp_path)
+    assert f"{namespace}/g" not in endpoints.read(tmp_path)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from embedded import dataplane
+from embedded import endpoints
 from embedded.dynamo_graph import environment
 from embedded.processes import free_ports
 from graphs import frontend, probes
@@ -77,7 +77,7 @@ def running(folder: Path) -> Iterator[str]:
 def sidecar(plane: DataPlane) -> Iterator[str]:
     """URL of a frontend beside the workers of a graph of two."""
     plane.serve(PAIR)
-    with running(Path(dataplane.endpoints(plane.state)[PAIR.key]["logs"])) as url:
+    with running(Path(endpoints.read(plane.state)[PAIR.key]["logs"])) as url:
         eventually(lambda: call(f"{url}/v1/models")[1]["data"], seconds=60)
         yield url
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded import dataplane, processes
+from embedded import processes, supervisor
 from embedded.dynamo_graph import ENGINE
 from graphs import benchmark
 from measure import aiperf
@@ -28,7 +28,7 @@ def aiperf_python() -> Path:
 @pytest.fixture(scope="session")
 def live_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A disaggregated graph of the real Dynamo, whose scripted engines take their usual time."""
-    dataplane.USUAL_PORT = processes.free_ports(1)[0]
+    supervisor.USUAL_PORT = processes.free_ports(1)[0]
     plane = started(tmp_path_factory.mktemp("bench") / "state", ENGINE)
     plane.serve(DISAGGREGATED)
     yield plane.url(DISAGGREGATED)

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from embedded import dataplane
+from embedded import endpoints
 from ops.chat import Effort, chat, stream
 from ops.stack import cluster
 from ops.stack.cluster import EndpointError
@@ -29,7 +29,7 @@ def test_once(run: Any) -> None:
     result = run("--stack", "dev", "--effort", "high", "--once", "Are you there?")
     assert result.exit_code == 0, result.output
     simulated, reasoning, answer = result.output.strip().splitlines()
-    assert simulated == f"simulated: {dataplane.SIMULATED}"
+    assert simulated == f"simulated: {endpoints.SIMULATED}"
     assert "The user asks" in reasoning and "That is enough to answer." in reasoning
     assert answer.startswith("[simulated engine] You asked: ")
 

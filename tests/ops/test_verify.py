@@ -15,7 +15,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from embedded import dataplane, dynamo, processes
+from embedded import dynamo, endpoints, processes
 from embedded.dynamo_graph import ENGINE, environment, plan
 from graphs.scripts.verification import checks as verification
 from graphs.scripts.verification.advice import ADVICE
@@ -117,7 +117,7 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     """A second frontend on a directory of dead workers lists the model and calls it ready."""
     release = installed(NEWEST)
     (port,) = processes.free_ports(1)
-    folder = Path(dataplane.endpoints(plane.state)[DISAGGREGATED.key]["logs"])
+    folder = Path(endpoints.read(plane.state)[DISAGGREGATED.key]["logs"])
     plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
     frontend, *_ = plan(DISAGGREGATED, release, port)
     variables = environment(folder, release)
@@ -314,7 +314,7 @@ def test_a_release_that_cannot_run_here_is_no_question_of_its_being_deployed(
     def cannot(*_: object) -> str:
         raise dynamo.CannotRunError("graph ns/g has no endpoint: Dynamo 0.4.1 cannot be run here")
 
-    monkeypatch.setattr(dataplane, "endpoint", cannot)
+    monkeypatch.setattr(endpoints, "wait_for", cannot)
     deployed = replace(ELSEWHERE, embedded=True)
     with (
         pytest.raises(EndpointError, match=r"cannot be run here$"),
