@@ -28,14 +28,6 @@ _WHOLE = ("--ignore-not-found", "--show-managed-fields", "--output=json")
 """Who made an object is among what kubectl leaves out by itself."""
 _HARMLESS = ("pulumi:",)
 """Providers and what is in the state alone: nothing outside of it was made."""
-_ID = {
-    "aws:cloudwatch/logGroup:LogGroup": "{name}",
-    "aws:eks/addon:Addon": "{clusterName}:{addonName}",
-    "aws:eks/cluster:Cluster": "{name}",
-    "aws:eks/nodeGroup:NodeGroup": "{clusterName}:{nodeGroupName}",
-    "aws:iam/role:Role": "{name}",
-}
-"""By type: the id that such a resource has, of its inputs."""
 
 
 class PendingError(UserError):
@@ -118,21 +110,13 @@ def _asked(deployment: Mapping[str, Any]) -> list[_Asked]:
 
 
 def _sentence(stack: str, one: _Asked) -> str:
-    known = _ID.get(one.kind)
-    identity = known.format_map(_Named(one.inputs)) if known else "ID"
+    # No word of --import-pending-creates: Pulumi 3.260 then forgets what was asked for and imports nothing.
     return (
         f"--stack: an update of {stack} was killed while it made {one.kind} {one.urn.rpartition('::')[2]!r}; look "
-        f"whether it is there (`make leftovers STACK={stack}` helps). If it is, `pulumi refresh --stack {stack} "
-        f"--import-pending-creates '{one.urn}' --import-pending-creates {identity}`; if not, `pulumi refresh --stack "
-        f"{stack} --clear-pending-creates`. Then run the verb again"
+        f"whether it is there (`make leftovers STACK={stack}` helps). If it is, delete it there or bring it into the "
+        "state with `pulumi import` (docs/upgrades.md). Then run "
+        f"`pulumi refresh --stack {stack} --clear-pending-creates` and the verb again"
     )
-
-
-class _Named(dict[str, Any]):
-    """Inputs for a format; what is not known yet stands for itself."""
-
-    def __missing__(self, key: str) -> str:
-        return f"<{key}>"
 
 
 def _is_ours(live: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:

@@ -146,7 +146,7 @@ def test_what_cannot_be_looked_at_is_for_somebody_to_look_at() -> None:
     assert said.startswith(
         "--stack: an update of s was killed while it made aws:eks/nodeGroup:NodeGroup 'gpu'; look"
     )
-    assert "--import-pending-creates ours:gpu-1`" in said
+    assert "`pulumi refresh --stack s --clear-pending-creates`" in said
 
 
 def test_a_destroy_goes_on_with_what_is_known() -> None:
