@@ -1,5 +1,6 @@
 """Wiring of stacks on EKS. The program imports this module for them alone: it brings pulumi_aws with it."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -71,7 +72,17 @@ def eks(stack: StackPlan) -> Eks:
     if spec.name is None:
         first = pulumi.Stash("named-after", input=name).output
         first.apply(partial(_refuse_rename, name))
-    return _new(stack, spec, _Made(spec.name or f"dynamo-{name}", caller.arn, fixed), provider)
+    return _new(stack, spec, _Made(spec.name or _default_name(name), caller.arn, fixed), provider)
+
+
+def _default_name(stack: str) -> str:
+    """What a cluster is called that the stack file does not name."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,30}", stack):
+        raise pulumi.RunError(
+            f"{PROJECT}:cluster.name: missing, and a cluster cannot be called dynamo-{stack} after the stack: of that "
+            "EKS takes letters, digits, - and _, and names of IAM roles leave room for 37; say another name"
+        )
+    return f"dynamo-{stack}"
 
 
 def _refuse_rename(stack: str, first: str) -> None:

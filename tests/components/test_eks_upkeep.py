@@ -208,3 +208,10 @@ def test_a_large_limit_is_not_written_as_a_power_of_ten() -> None:
     ).values()
     assert float(budget.inputs["limitAmount"]) == 1234567.5
     assert "e" not in budget.inputs["limitAmount"]
+
+
+@pytest.mark.parametrize("stack", ["a.b", "l" * 31])
+def test_a_stack_whose_name_no_cluster_can_bear_is_asked_for_another(stack: str) -> None:
+    with pytest.raises(pulumi.RunError, match=r"^dynamo-gpt-oss:cluster\.name: missing, and"):
+        wiring_eks._default_name(stack)
+    assert wiring_eks._default_name("l" * 30) == "dynamo-" + "l" * 30
