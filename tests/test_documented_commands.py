@@ -16,7 +16,7 @@ from ops import __main__ as ops
 from ops.pulumi.stack_file import stacks
 
 PROJECT = Path(__file__).parents[1]
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
+PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted((PROJECT / "docs").glob("*.md"))]
 STACKS = stacks(PROJECT)
 PULUMI = {
     "config set", "import", "login", "preview", "refresh", "stack export", "stack init", "stack output", "up",
@@ -46,6 +46,12 @@ def commands(*programs: str) -> list[list[str]]:
         if words and words[0] in programs:
             found.append(words)
     return found
+
+
+def test_every_file_that_contributors_are_sent_to_is_there() -> None:
+    named = re.findall(r"`([\w.-]+/[\w./-]+)`", (PROJECT / "CONTRIBUTING.md").read_text())
+    assert len(named) >= 15
+    assert {name for name in named if not (PROJECT / name).exists()} == set()
 
 
 def shown(words: list[str]) -> str:
