@@ -179,9 +179,7 @@ def test_versions(cluster: Cluster) -> None:
 
 
 def test_the_nodes_are_ready_with_their_devices(cluster: Cluster) -> None:
-    columns = (
-        "NAME:.metadata.name,GPUS:.status.allocatable.nvidia\\.com/gpu,ARCH:.status.nodeInfo.architecture"
-    )
+    columns = "NAME:.metadata.name,GPUS:.status.allocatable.nvidia\\.com/gpu,ARCH:.metadata.labels.kubernetes\\.io/arch"
     listed = cluster.kubectl(
         "get", "nodes", "-l=!dynamo-gpt-oss/stack", f"-o=custom-columns={columns}", "--no-headers"
     )
