@@ -20,8 +20,11 @@ def explained(what: str) -> Iterator[None]:
     except (automation.StackNotFoundError, automation.ConcurrentUpdateError):
         raise
     except automation.CommandError as failed:
-        errors = [line.strip() for line in str(failed).splitlines() if "error:" in line]
-        raise PulumiError(f"Pulumi could not {what}: {errors[-1] if errors else failed}") from None
+        lines = [line.strip() for line in str(failed).splitlines() if line.strip()]
+        errors = [line for line in lines if "error:" in line]
+        # Of one that was killed the first line, its exit code, is all there is to say.
+        why = errors[-1] if errors else f"it ended with {lines[0].replace(':', '')} and gave no reason"
+        raise PulumiError(f"Pulumi could not {what}: {why}") from None
 
 
 def runner(stack: automation.Stack, command: list[str]) -> Callable[[], str]:

@@ -32,7 +32,12 @@ class Holder:
 
     def may_live(self) -> bool:
         """Whether it may still be at work; of another machine's processes nobody here can know."""
-        return self.host != socket.gethostname() or psutil.pid_exists(int(self.pid))
+        if self.host != socket.gethostname():
+            return True
+        try:
+            return "pulumi" in psutil.Process(int(self.pid)).name()  # a pid is given again
+        except psutil.NoSuchProcess:
+            return False
 
     def __str__(self) -> str:
         return f"{self.user}@{self.host} (process {self.pid}, since {self.since})"

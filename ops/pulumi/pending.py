@@ -112,9 +112,9 @@ def _asked(deployment: Mapping[str, Any]) -> list[_Asked]:
 def _sentence(stack: str, one: _Asked) -> str:
     # No word of --import-pending-creates: Pulumi 3.260 then forgets what was asked for and imports nothing.
     return (
-        f"--stack: an update of {stack} was killed while it made {one.kind} {one.urn.rpartition('::')[2]!r}; look "
-        f"whether it is there (`make leftovers STACK={stack}` helps). If it is, delete it there or bring it into the "
-        "state with `pulumi import` (docs/upgrades.md). Then run "
+        f"--stack: an update of {stack} is making {one.kind} {one.urn.rpartition('::')[2]!r}, or was killed while it "
+        f"did. Wait, if it is at work; else look whether it is there (`make leftovers STACK={stack}` helps). If it "
+        "is, delete it there or bring it into the state with `pulumi import` (docs/upgrades.md). Then run "
         f"`pulumi refresh --stack {stack} --clear-pending-creates` and the verb again"
     )
 

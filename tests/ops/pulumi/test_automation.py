@@ -15,6 +15,7 @@ import pytest
 
 from embedded.paths import PROJECT
 from ops.pulumi import automation, stack_config
+from ops.pulumi.command import PulumiError
 from ops.pulumi.locks import LockedError
 from ops.pulumi.stack_file import StackFile, StackFileError
 from ops.stack import kubeconfig
@@ -99,12 +100,16 @@ def lock(pid: int) -> str:
     )
 
 
-def test_the_lock_of_a_dead_process_is_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("recycled", [False, True], ids=["gone", "its pid is another's"])
+def test_the_lock_of_a_dead_process_is_taken_away(
+    recycled: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
+    pid = os.getpid() if recycled else dead.pid
     answers: Answers = {
         "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": "", "cancel": "",
-        "destroy": (255, lock(dead.pid)),
+        "destroy": (255, lock(pid)),
     }  # fmt: skip
     calls = cli(tmp_path, monkeypatch, answers)
     opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
@@ -117,15 +122,35 @@ def test_the_lock_of_a_dead_process_is_taken_away(tmp_path: Path, monkeypatch: p
 
 
 def test_the_lock_of_a_living_process_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    program = tmp_path / "elsewhere" / "pulumi"
+    program.write_text(f"#!{sys.executable}\nprint('at work', flush=True)\ninput()\n")
+    program.chmod(0o700)
+    with subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as living:
+        assert living.stdout is not None
+        assert living.stdout.readline() == "at work\n"
+        answers: Answers = {
+            "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": "",
+            "destroy": (255, lock(living.pid)),
+        }  # fmt: skip
+        calls = cli(tmp_path, monkeypatch, answers)
+        opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
+        with pytest.raises(LockedError, match=rf"being changed by ada@.* \(process {living.pid}, since"):
+            automation.down(opened, print)
+        living.communicate("\n")
+    assert not any("cancel" in str(call) for call, _ in called(calls))
+
+
+def test_a_cli_that_is_killed_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     answers: Answers = {
         "version": "v3.272.0", "whoami": json.dumps(WHO), "org": "acme", "--show-name": "",
-        "destroy": (255, lock(os.getpid())),
+        "destroy": (137, "deleting one\ndeleting another"),
     }  # fmt: skip
-    calls = cli(tmp_path, monkeypatch, answers)
+    cli(tmp_path, monkeypatch, answers)
     opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
-    with pytest.raises(LockedError, match=rf"being changed by ada@.* \(process {os.getpid()}, since"):
+    with pytest.raises(PulumiError) as error:
         automation.down(opened, print)
-    assert not any("cancel" in str(call) for call, _ in called(calls))
+    assert str(error.value) == "Pulumi could not destroy: it ended with code 137 and gave no reason"
 
 
 def project(folder: Path, text: str) -> Path:

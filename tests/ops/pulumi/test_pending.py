@@ -144,8 +144,9 @@ def test_what_cannot_be_looked_at_is_for_somebody_to_look_at() -> None:
     assert stack.imported is None
     said = str(error.value)
     assert said.startswith(
-        "--stack: an update of s was killed while it made aws:eks/nodeGroup:NodeGroup 'gpu'; look"
-    )
+        "--stack: an update of s is making aws:eks/nodeGroup:NodeGroup 'gpu', or was killed while it did. Wait, if it "
+        "is at work; else look"
+    ), "of a living update the state says the same"
     assert "`pulumi refresh --stack s --clear-pending-creates`" in said
 
 
