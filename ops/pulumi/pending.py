@@ -84,7 +84,8 @@ def mend(
     exported = automation.export(stack)  # anew: it is what is written back
     deployment = exported["deployment"]
     asked = _asked(deployment)
-    known = {resource["urn"] for resource in deployment["resources"]}
+    there = deployment.setdefault("resources", [])  # left out of a state that has none yet
+    known = {resource["urn"] for resource in there}
     elsewhere = [one for one in asked if not one.on_cluster and not one.kind.startswith(_HARMLESS)]
     if elsewhere and strict:
         raise PendingError("\n".join(_sentence(stack.name, one) for one in elsewhere))
@@ -99,7 +100,7 @@ def mend(
         if found and _is_ours(json.loads(found), one.inputs):
             report(f"take up {label(_plain(one.inputs))}: an update that was killed had made it")
             mine.append(one)
-    deployment["resources"] += [one.adopted() for one in mine]
+    there += [one.adopted() for one in mine]
     deployment["pending_operations"] = []
     _import(stack, exported, report)
 

@@ -131,6 +131,13 @@ def test_a_secret_value_is_neither_compared_nor_shown() -> None:
     assert "eA==" not in json.dumps(made)
 
 
+def test_an_update_killed_at_its_first_resource_is_mended() -> None:
+    stack = Pretended(asked("pulumi:pulumi:Stack", "dynamo-gpt-oss-s", {}))
+    del stack.state["deployment"]["resources"]
+    stack.mend()
+    assert stack.resources() == []
+
+
 def test_what_is_only_pulumi_s_own_is_forgotten() -> None:
     stack = Pretended(asked("pulumi:providers:kubernetes", "cluster", {}))
     stack.mend()
