@@ -185,14 +185,20 @@ def outputs(stack: automation.Stack) -> dict[str, Any]:
 def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
     """The stack's whole config as Pulumi resolves it, environments of Pulumi ESC included: text, and whether secret.
 
-    Secrets stay hidden. Raises LoggedOutError, PulumiError.
+    Secrets stay hidden. Raises LoggedOutError, NoStackError, PulumiError.
     """
     workspace = _workspace(project, embedded=False)
-    with explained(f"read the config of {stack}"):
-        # Automation's own get_all_config would ask for every secret in clear.
-        found = workspace.pulumi_command.run(
-            ["config", "--json", "--stack", stack], str(project), workspace.env_vars
-        )
+    try:
+        with explained(f"read the config of {stack}"):
+            # Automation's own get_all_config would ask for every secret in clear.
+            found = workspace.pulumi_command.run(
+                ["config", "--json", "--stack", stack], str(project), workspace.env_vars
+            )
+    except automation.StackNotFoundError:
+        raise NoStackError(
+            f"--stack: there is no {_place(workspace, stack)}, and Pulumi opens a stack's environments only where it "
+            f"is there; `pulumi stack init {stack}` makes it, and nothing else"
+        ) from None
     return _config(found.stdout)
 
 

@@ -9,7 +9,7 @@ from ops.pulumi.stack_file import StackFile, StackFileError
 def load(project: Path, stack: str) -> StackFile:
     """Read the stack's files, and ask Pulumi's CLI for what they import.
 
-    stack: its name, or `organization/name`. Raises StackFileError, automation.LoggedOutError, automation.PulumiError.
+    stack: its name, or `organization/name`. Raises StackFileError, and what automation.config raises.
     """
     file = StackFile.load(project, stack)
     if not file.environments:

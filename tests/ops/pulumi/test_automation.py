@@ -171,6 +171,21 @@ def test_an_environment_is_asked_of_the_cli(tmp_path: Path, monkeypatch: pytest.
     assert "dynamo-gpt-oss:huggingFace" in file.secret_keys
 
 
+def test_an_environment_of_a_stack_that_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    missing = (6, "error: no stack named 's' found")
+    answers: Answers = {
+        "version": "v3.272.0",
+        "whoami": json.dumps(WHO),
+        "org": "acme",
+        "config --json": missing,
+    }
+    cli(tmp_path, monkeypatch, answers)
+    with pytest.raises(
+        automation.NoStackError, match=r"no stack s of organization acme .* `pulumi stack init s`"
+    ):
+        stack_config.load(project(tmp_path, "environment: [dynamo/prod]\n"), "s")
+
+
 def test_an_environment_without_a_cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(
