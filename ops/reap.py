@@ -7,6 +7,8 @@ its CronJob goes by too (graphs/time_to_live.py).
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 
+from pulumi.automation import StackSummary
+
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from graphs.time_to_live import deployed_end, seconds
@@ -23,7 +25,7 @@ Down = Callable[[str, bool, Report], None]
 
 
 class ReapError(UserError):
-    """Some stacks could not be taken down; a line each."""
+    """Some stacks could not be taken down, or looked at; a line each."""
 
 
 def down(stack: str, embedded: bool, report: Report) -> None:
@@ -54,27 +56,33 @@ def _let_in(found: Stack, report: Report) -> None:
 def reap(stack: str | None, report: Report, *, take_down: Down = down) -> Iterator[str]:
     """Take down every stack that is due, or the one; yields a line for each. Raises ReapError after the last."""
     failed, seen = [], set()
-    for name, embedded, why, lease in due(report):
-        if stack not in (None, name) or name in seen:
-            continue
-        seen.add(name)
-        yield f"{name}: {why}"
-        try:
-            take_down(name, embedded, report)
-        except Exception as error:  # one stack that is stuck must not keep the others running
-            failed.append(f"{name}: {error}")
-        else:
-            if lease:
-                lease.release()
-            yield f"{name} is down"
-    if not seen:
+    try:
+        for name, embedded, why, lease in due(report):
+            if stack not in (None, name) or name in seen:
+                continue
+            seen.add(name)
+            yield f"{name}: {why}"
+            try:
+                take_down(name, embedded, report)
+            except Exception as error:  # one stack that is stuck must not keep the others running
+                failed.append(f"{name}: {error}")
+            else:
+                if lease:
+                    lease.release()
+                yield f"{name} is down"
+    except ReapError as unknown:
+        failed.append(str(unknown))
+    if not seen and not failed:
         yield "nothing is due"
     if failed:
         raise ReapError("\n".join(failed))
 
 
 def due(report: Report) -> Iterator[tuple[str, bool, str, Lease | None]]:
-    """Stacks that should be down: name, whether embedded, why, the lease that says so."""
+    """Stacks that should be down: name, whether embedded, why, the lease that says so.
+
+    Raises ReapError after the last for those of which it cannot be known.
+    """
     for lease in leases():
         if why := lease.why_over():
             yield lease.stack, lease.embedded, why, lease
@@ -85,17 +93,29 @@ def due(report: Report) -> Iterator[tuple[str, bool, str, Lease | None]]:
 def _past_their_time(report: Report) -> Iterator[tuple[str, bool, str, None]]:
     summaries = automation.summaries(PROJECT, report=report)
     deployed = {summary.name: summary for summary in summaries if summary.resource_count}
+    unknown = []
     for name in stacks(PROJECT):
         if name not in deployed:
             continue
-        found = find(name, embedded=False)
-        resources = automation.resources(automation.open_stack(PROJECT, found.full_name, report=_silent))
-        end, ttl, updated = deployed_end(resources), found.plan.billing.tags.end, deployed[name].last_update
-        if end is None and ttl and updated:
-            # An `up` that ended before the clock was there.
-            end = updated.astimezone(UTC) + timedelta(seconds=seconds(ttl))
+        try:
+            end = _end(name, deployed[name])
+        except UserError as error:  # one stack that cannot be read must not keep the others running
+            unknown.append(f"{name}: {error}")
+            continue
         if end is not None and end < datetime.now(UTC):
             yield name, False, f"its tags.ttl was over at {end:%Y-%m-%d %H:%M} UTC", None
+    if unknown:
+        raise ReapError("\n".join(unknown))
+
+
+def _end(name: str, summary: StackSummary) -> datetime | None:
+    """When the time of a deployed stack is over, None for never. Raises UserError."""
+    end = deployed_end(automation.resources(automation.open_stack(PROJECT, name, report=_silent)))
+    if end is not None:
+        return end
+    ttl, updated = find(name).plan.billing.tags.end, summary.last_update
+    # An `up` that ended before the clock was there.
+    return updated.astimezone(UTC) + timedelta(seconds=seconds(ttl)) if ttl and updated else None
 
 
 def _silent(_: str) -> None:

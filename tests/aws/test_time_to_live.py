@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from graphs import time_to_live
 from ops import reap
 from ops.pulumi import automation
+from ops.pulumi.command import PulumiError
 from tests.aws.engine import CONFIG_MAP, Stack
 from tests.aws.lifecycle import account_of, config_of, with_knobs
 
@@ -96,3 +98,26 @@ def test_reap_counts_from_the_last_update_where_no_clock_was_made(monkeypatch: p
     monkeypatch.setattr(automation, "open_stack", lambda *_, **__: None)
     monkeypatch.setattr(automation, "resources", lambda _: [])
     assert [name for name, *_ in reap.due(print)] == ["disagg-b200"]
+
+
+def test_reap_takes_down_what_is_due_beside_a_stack_that_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long_ago = datetime.now(UTC) - 25 * HOUR
+    deployed: Any = [
+        SimpleNamespace(name=name, resource_count=1, last_update=long_ago)
+        for name in ("agg-gb200", "disagg-b200")
+    ]
+
+    def opened(_: Path, name: str, **__: Any) -> None:
+        if name == "agg-gb200":
+            raise PulumiError("its passphrase is missing")
+
+    monkeypatch.setattr(automation, "available", lambda: True)
+    monkeypatch.setattr(automation, "summaries", lambda _, report: deployed)
+    monkeypatch.setattr(automation, "open_stack", opened)
+    monkeypatch.setattr(automation, "resources", lambda _: [])
+    down: list[str] = []
+    with pytest.raises(reap.ReapError, match=r"^agg-gb200: its passphrase is missing$"):
+        list(reap.reap(None, print, take_down=lambda name, *_: down.append(name)))
+    assert down == ["disagg-b200"]
