@@ -1,5 +1,6 @@
 """What every kind of cluster needs: a provider, and the namespace that the stack works in."""
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import pulumi
@@ -55,3 +56,15 @@ def namespace(
         objects.namespace(name, RETAINED if retain else None),
         pulumi.ResourceOptions(parent=parent, provider=by, depends_on=after, retain_on_delete=retain),
     )
+
+
+def on(cluster: Cluster, needed: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
+    """For components on the cluster."""
+    return pulumi.ResourceOptions(
+        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, *needed]
+    )
+
+
+def directly_on(cluster: Cluster) -> pulumi.ResourceOptions:
+    """For single objects on the cluster."""
+    return pulumi.ResourceOptions(provider=cluster.provider, depends_on=list(cluster.ready))

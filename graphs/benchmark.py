@@ -1,7 +1,4 @@
-"""Benchmarks: from a traffic shape to AIPerf's command line and the Job that runs it. Pure.
-
-Sources: AIPerf's own parser, the published commands (graphs/published_benchmarks.py).
-"""
+"""Benchmarks: from a traffic shape to the points that are measured and the Job that measures them. Pure."""
 
 import hashlib
 import json
@@ -11,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from graphs import bucket, objects, pod_scripts
-from graphs.command import flags
+from graphs.benchmark_command import aiperf
 from graphs.gpu_nodes import node_affinity
 from graphs.names import (
     CACHE_CLAIM,
@@ -150,53 +147,6 @@ def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:
             f"benchmark: shape {shape_name(shape)} has prompts of {shape.isl} tokens, but {worker.role} workers "
             f"hand over at most {buffer} (max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)"
         )
-
-
-def aiperf(
-    load: Benchmark, *, url: str, tokenizer: str, artifacts: str, telemetry: Sequence[str] = ()
-) -> list[str]:
-    """AIPerf's command line. tokenizer: folder of the model. artifacts: folder that it fills."""
-    gpus = ["--gpu-telemetry", *telemetry] if telemetry else ["--no-gpu-telemetry"]
-    measured = ["--use-server-token-count", "--ui", "none", *gpus]
-    return ["aiperf", "profile", *_profile(load, url, tokenizer, artifacts), *measured]
-
-
-def genai_perf(load: Benchmark, *, url: str, tokenizer: str, artifacts: str) -> list[str]:
-    """GenAI-Perf's command line, as Dynamo's 0.4 guide has it, for its container.
-
-    It runs only there: outside, GenAI-Perf calls perf_analyzer, of which PyPI holds nothing but a placeholder.
-    """
-    sent = ["-H", "Authorization: Bearer NOT USED", "-H", "Accept: text/event-stream"]
-    nested = ["--extra-inputs", json.dumps({"nvext": {"ignore_eos": True}})]
-    profile = _profile(load, url, tokenizer, artifacts)
-    return ["genai-perf", "profile", *profile, *nested, "--", "-v", "--max-threads", "500", *sent]
-
-
-def _profile(load: Benchmark, url: str, tokenizer: str, artifacts: str) -> list[str]:
-    """What both tools call by the same names."""
-    return flags(
-        [
-            ("--model", MODEL_ID),
-            ("--tokenizer", tokenizer),
-            ("--endpoint-type", "chat"),
-            ("--endpoint", "/v1/chat/completions"),
-            ("--streaming", True),
-            ("--url", url),
-            ("--synthetic-input-tokens-mean", load.isl),
-            ("--synthetic-input-tokens-stddev", 0),
-            ("--output-tokens-mean", load.osl),
-            ("--output-tokens-stddev", 0),
-            ("--extra-inputs", f"max_tokens:{load.osl}"),
-            ("--extra-inputs", f"min_tokens:{load.osl}"),
-            ("--extra-inputs", "ignore_eos:true"),
-            ("--concurrency", load.concurrency),
-            ("--request-count", load.requests),
-            ("--warmup-request-count", load.warmup or None),
-            ("--num-dataset-entries", load.dataset_entries),
-            ("--random-seed", load.seed),
-            ("--artifact-dir", artifacts),
-        ]
-    )
 
 
 def run_plan(

@@ -20,6 +20,7 @@ from targets.weights import Weights
 
 _SCRIPT = "download_model.py"
 _TOKEN_PATH = "/var/run/secrets/hugging-face"
+_TOKEN_MOUNT = {"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True}
 
 
 def claim(
@@ -65,13 +66,11 @@ def download_job(
         runs: dict[str, Any] = {"command": ["python3", f"{pod_scripts.PATH}/{_SCRIPT}"]}
     else:
         volumes, mounts, runs = bucket.volumes(bucket_gib), bucket.mounts(), bucket.command("fill")
-    models = json.dumps([asdict(each) for each in weights], sort_keys=True)
-    env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH}
-    env |= {"EXISTING": "1"} if existing_claim else dict(source or {})
     if token_secret:
-        volumes.append({"name": "token", "secret": {"secretName": token_secret, "defaultMode": 0o440}})
-        mounts.append({"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True})
-        env["HF_TOKEN_PATH"] = f"{_TOKEN_PATH}/{TOKEN_KEY}"
+        volumes, mounts = [*volumes, _token(token_secret)], [*mounts, _TOKEN_MOUNT]
+    env = _environment(
+        weights, {"EXISTING": "1"} if existing_claim else source or {}, token=bool(token_secret)
+    )
     # Without a request the Job is the first to be killed when the node runs short (ai-on-eks#320).
     asked = {"cpu": "2", "memory": "8Gi"}
     before: dict[str, Any] = {"initContainers": [_own_root(image)]} if own_root else {}
@@ -101,6 +100,16 @@ def download_job(
         completions=1,
         parallelism=1,
     )
+
+
+def _environment(weights: Sequence[Weights], source: Mapping[str, str], *, token: bool) -> dict[str, str]:
+    models = json.dumps([asdict(each) for each in weights], sort_keys=True)
+    env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH, **source}
+    return env | {"HF_TOKEN_PATH": f"{_TOKEN_PATH}/{TOKEN_KEY}"} if token else env
+
+
+def _token(secret: str) -> dict[str, Any]:
+    return {"name": "token", "secret": {"secretName": secret, "defaultMode": 0o440}}
 
 
 def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:

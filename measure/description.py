@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graphs import benchmark, published_benchmarks
+from graphs import benchmark, benchmark_command, published_benchmarks
 from graphs.benchmark import Point, shape_name, shape_problems
 from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
 from measure.run import Hardware, Load, Run, RunsError, Subject, Traffic
@@ -44,7 +44,7 @@ def points(plan: StackPlan) -> tuple[Point, ...]:
 
 def commands(plan: StackPlan, tool: str) -> list[str]:
     """Command lines for every point, inside the cluster. Raises Refusal, RunsError for a tool that is not known."""
-    makers = {"aiperf": benchmark.aiperf, "genai-perf": benchmark.genai_perf}
+    makers = {"aiperf": benchmark_command.aiperf, "genai-perf": benchmark_command.genai_perf}
     if tool not in makers:
         raise RunsError(f"--tool: {tool!r} is not known; choose one of {', '.join(makers)}")
     url = f"http://{frontend_service(plan.main.name)}.{plan.cluster.namespace}.svc:{HTTP_PORT}"
@@ -110,7 +110,9 @@ def _versions(graph: GraphPlan) -> dict[str, str]:
 
 def _shown(point: Point) -> list[str]:
     """The point's command, without the places that differ between runs."""
-    return benchmark.aiperf(point.load, url="$URL", tokenizer="$MODEL", artifacts=f"$RESULTS/{point.name}")
+    return benchmark_command.aiperf(
+        point.load, url="$URL", tokenizer="$MODEL", artifacts=f"$RESULTS/{point.name}"
+    )
 
 
 def _differences(load: Benchmark) -> Mapping[str, str]:
@@ -118,7 +120,7 @@ def _differences(load: Benchmark) -> Mapping[str, str]:
     at_its_own = benchmark.published().get(shape_name(load))
     if published is None or at_its_own is None:
         return {}
-    argv = benchmark.aiperf(at_its_own, url="", tokenizer="", artifacts="")
+    argv = benchmark_command.aiperf(at_its_own, url="", tokenizer="", artifacts="")
     return published_benchmarks.differences(published_benchmarks.parsed(argv), published)
 
 

@@ -1,6 +1,5 @@
 """The program: the only place that wires components together."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,24 +9,22 @@ from components.benchmark import Benchmark, BenchmarkArgs
 from components.cluster_access import Cluster
 from components.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.inference_graph import InferenceGraph, InferenceGraphArgs
-from components.kubernetes_objects import KubernetesObjects
 from components.made_namespaces import made_namespaces
 from components.model_cache import ModelCache, ModelCacheArgs
 from components.platform import DynamoPlatform
 from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from components.time_to_live import TimeToLive, TimeToLiveArgs
 from components.verification import Verification, VerificationArgs
-from graphs.names import HTTP_PORT, TOKEN_SECRET, frontend_service
+from graphs.names import TOKEN_SECRET
 from graphs.time_to_live import NodeGroups, TimeToLiveSpec
+from stacks import outputs
+from stacks import wiring_secrets as secrets
 from stacks import wiring_services as services
-from stacks.cost import described
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, StackCluster
 from stacks.wiring_services import Storage
-from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan, all_weights
 from targets.releases import graph_api_version
-from targets.weights import MODEL_ID
 
 if TYPE_CHECKING:
     from components.gpu_node_pool import GpuNodePool
@@ -75,12 +72,12 @@ def build(stack: StackPlan) -> dict[str, Any]:
     if stack.checks.benchmark.run and plan.pool.runs:
         _benchmark(stack, cluster, verified)
     return {
-        **_outputs(stack, deployed, graphs, ingress),
+        **outputs.of_graphs(stack, deployed, graphs, ingress),
         **({"sizing": sizing.results["name"]} if sizing else {}),
         **ends_at,
         **({"fileSystemId": storage.file_system_id} if storage.file_system_id else {}),
         **({"bucket": storage.bucket.name} if storage.bucket else {}),
-        **_eks_outputs(stack, eks, pools),
+        **outputs.of_eks(stack, eks, pools),
         # A destroy that was broken off knows from here what was its own.
         **({"namespaces": sorted(set(namespaces))} if eks else {}),
     }
@@ -155,9 +152,9 @@ def _secrets(
         from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
 
         access = wiring_eks_services.secret_access(stack, eks)
-    external = services.external_secrets(stack, namespaces, [*own, *access], cluster)
-    token = services.token_secret(stack, external, cluster)
-    pull_secret = services.pull_secret(stack, namespaces, [*own, *external], cluster)
+    external = secrets.external_secrets(stack, namespaces, [*own, *access], cluster)
+    token = secrets.token_secret(stack, external, cluster)
+    pull_secret = secrets.pull_secret(stack, namespaces, [*own, *external], cluster)
     return token, pull_secret, [*own, *pull_secret]
 
 
@@ -271,52 +268,3 @@ def _benchmark(stack: StackPlan, cluster: Cluster, verified: Sequence[pulumi.Res
         BenchmarkArgs(job=stack.checks.benchmark.job(stack.main, stack.cluster.namespace)),
         pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=list(verified)),
     )
-
-
-def _outputs(
-    stack: StackPlan,
-    plans: Sequence[GraphPlan],
-    graphs: Sequence[InferenceGraph],
-    ingress: KubernetesObjects | None,
-) -> dict[str, Any]:
-    """What the stack is, and what its graphs give: of the first one, but `endpoints` (by graph) and `gpus` (by model).
-
-    What does not hang on running nodes is always there, so that another program can rely on it.
-    """
-    namespace = stack.cluster.namespace
-    always = {"namespace": namespace, "model": MODEL_ID, "target": stack.target.name}
-    if not graphs:
-        return always
-    plan, graph = plans[0], graphs[0]
-    service = frontend_service(plan.name)
-    gpus = Counter[str]()
-    for each in plans:
-        if each.pool.instance.gpu:
-            gpus[each.pool.instance.gpu.value] += each.gpus
-    return {
-        **always,
-        "endpoint": graph.endpoint,
-        "endpoints": {each.name: made.endpoint for each, made in zip(plans, graphs, strict=True)},
-        "graph": graph.name,
-        "gpus": dict(gpus),
-        "portForward": f"kubectl port-forward --namespace {namespace} service/{service} {HTTP_PORT}:{HTTP_PORT}",
-        **({"publicEndpoint": ingress.results["endpoint"]} if ingress else {}),
-    }
-
-
-def _eks_outputs(stack: StackPlan, eks: "Eks | None", pools: "Mapping[str, GpuNodePool]") -> dict[str, Any]:
-    if eks is None:
-        return {}
-    windows = {name: pool.window for name, pool in pools.items() if pool.window is not None}
-    return {
-        "cluster": eks.cluster.name,
-        "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
-        "cost": described(stack),
-        # What another program needs to put something beside the stack.
-        "vpcId": eks.vpc_id,
-        "privateSubnets": list(eks.subnets.values()),
-        "securityGroupId": eks.cluster.security_group_id,
-        "nodeGroups": {name: pool.node_group_name for name, pool in pools.items()},
-        **({"capacityBlock": windows[MAIN_POOL]} if MAIN_POOL in windows else {}),
-        **({"capacityBlocks": windows} if len(stack.pools) > 1 and windows else {}),
-    }

@@ -11,7 +11,8 @@ from graphs.storage import volume_name
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
 from stacks.wiring_eks import Eks
-from stacks.wiring_services import Storage, aws_secrets
+from stacks.wiring_secrets import aws_secrets
+from stacks.wiring_services import Storage
 from targets.capacity import is_local_zone
 from targets.plan import all_weights
 from targets.weights import room_gib

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pulumi
 
 from components.charts import Release
-from components.cluster_access import Cluster
+from components.cluster_access import Cluster, directly_on, on
 from components.inference_extension import InferenceExtension
 from components.inference_graph import InferenceGraph
 from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
@@ -14,22 +14,19 @@ from components.manifests import resource
 from components.model_cache import Bucket
 from components.monitoring import Monitoring, MonitoringArgs
 from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
-from graphs import secrets
 from graphs.autoscaling import Scaling, scaled_objects
-from graphs.charts import external_secrets_values, platform_chart, platform_values, prometheus_values
+from graphs.charts import platform_chart, platform_values, prometheus_values
 from graphs.image_pull import daemon_sets
 from graphs.ingress import Route, manifests
 from graphs.monitoring.alerts import prometheus_rule
 from graphs.monitoring.dashboards import config_map, dashboards
 from graphs.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
-from graphs.names import TOKEN_SECRET
 from graphs.objects import Named, named, namespace
-from graphs.secrets import PULL_SECRET, AwsSecret, stores
+from graphs.secrets import PULL_SECRET
 from graphs.sizing import sizing_request
 from graphs.storage import EFS_CLASS, efs_storage_class
 from stacks.cost import hourly
 from stacks.plan import StackPlan
-from stacks.sections.secrets import AwsSecretSettings
 from targets import versions
 from targets.autoscaling import Autoscaler
 from targets.plan import GraphPlan
@@ -57,7 +54,7 @@ def storage(stack: StackPlan, cluster: Cluster) -> Storage:
     cache = stack.cache
     if cache.file_system is None:
         return Storage(storage_class=cache.storage_class)
-    made = resource(efs_storage_class(cache.file_system), _directly_on(cluster))
+    made = resource(efs_storage_class(cache.file_system), directly_on(cluster))
     return Storage(storage_class=EFS_CLASS, needed=[made])
 
 
@@ -66,69 +63,7 @@ def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resour
     said = stack.platform
     if not said.install:
         return []
-    return [resource(namespace(said.namespace), _directly_on(cluster))]
-
-
-def aws_secrets(stack: StackPlan) -> list[AwsSecret]:
-    """Secrets that the stack reads from AWS."""
-    said = (stack.secrets.hugging_face.aws_secret, stack.secrets.ngc.aws_secret)
-    return [_aws_secret(secret) for secret in said if secret is not None]
-
-
-def external_secrets(
-    stack: StackPlan, namespaces: Sequence[str], access: Sequence[pulumi.Resource], cluster: Cluster
-) -> list[pulumi.Resource]:
-    """External Secrets and its stores, where the stack reads secrets from AWS. access: what lets it read them."""
-    regions = sorted({secret.region for secret in aws_secrets(stack)})
-    if not regions:
-        return []
-    brought = Release(chart=versions.EXTERNAL_SECRETS, values=external_secrets_values(), minutes=10)
-    args = KubernetesObjectsArgs(
-        component="ExternalSecrets",
-        release=brought if stack.secrets.external.install else None,
-        objects=stores(namespaces, regions),
-    )
-    return [KubernetesObjects("external-secrets", args, _on(cluster, access))]
-
-
-def token_secret(
-    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
-) -> list[pulumi.Resource]:
-    """The Hugging Face token, where there is one. needed: External Secrets, if it brings it."""
-    said = stack.secrets.hugging_face
-    if not said.given:
-        return []
-    token = None if said.token is None else pulumi.Output.secret(said.token.get_secret_value())
-    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
-    args = KubernetesObjectsArgs(
-        component="HuggingFaceSecret",
-        # One that is there is not looked up: what Pulumi reads it keeps, token and all.
-        objects=secrets.token(stack.cluster.namespace, token, source, stack.secrets.external.refresh_minutes),
-        results={"secretName": said.existing_secret or TOKEN_SECRET},
-    )
-    return [KubernetesObjects("hugging-face", args, _on(cluster, needed))]
-
-
-def pull_secret(
-    stack: StackPlan,
-    namespaces: Sequence[str],
-    needed: Sequence[pulumi.Resource],
-    cluster: Cluster,
-) -> list[pulumi.Resource]:
-    """The pull Secret for NVIDIA's registry in those namespaces, where a key is given."""
-    said = stack.secrets.ngc
-    if not said.given:
-        return []
-    config = None
-    if said.api_key is not None:
-        config = pulumi.Output.secret(said.api_key.get_secret_value()).apply(secrets.docker_config)
-    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
-    args = KubernetesObjectsArgs(
-        component="PullSecret",
-        objects=secrets.pull_secrets(namespaces, config, source, stack.secrets.external.refresh_minutes),
-        results={"secretName": PULL_SECRET},
-    )
-    return [KubernetesObjects("ngc", args, _on(cluster, needed))]
+    return [resource(namespace(said.namespace), directly_on(cluster))]
 
 
 def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
@@ -141,7 +76,7 @@ def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
         values=prometheus_values(said.installed()),
         max_history=5,
     )
-    return [Monitoring("monitoring", MonitoringArgs(release=wanted), _on(cluster))]
+    return [Monitoring("monitoring", MonitoringArgs(release=wanted), on(cluster))]
 
 
 def watch(
@@ -167,7 +102,7 @@ def watch(
     watched = [Named(f"{each['kind']}-{each['metadata']['name']}".lower(), each) for each in monitors]
     shown = named([config_map(namespace, files)])
     args = KubernetesObjectsArgs(component="Watch", objects=[*watched, *shown])
-    KubernetesObjects("watch", args, _on(cluster, needed))
+    KubernetesObjects("watch", args, on(cluster, needed))
 
 
 def platform(
@@ -195,7 +130,7 @@ def platform(
             if operator
             else None,
         ),
-        _on(cluster, needed),
+        on(cluster, needed),
     )
 
 
@@ -206,7 +141,7 @@ def keda(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
         return []
     brought = Release(chart=replace(versions.KEDA, namespace=said.namespace), minutes=10)
     args = KubernetesObjectsArgs(component="Keda", release=brought)
-    return [KubernetesObjects("keda", args, _on(cluster))]
+    return [KubernetesObjects("keda", args, on(cluster))]
 
 
 def autoscaling(
@@ -228,7 +163,7 @@ def autoscaling(
     objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
     if objects:
         args = KubernetesObjectsArgs(component="Autoscaling", objects=named(objects))
-        KubernetesObjects("autoscaling", args, _on(cluster, needed))
+        KubernetesObjects("autoscaling", args, on(cluster, needed))
 
 
 def image_pull(
@@ -239,13 +174,13 @@ def image_pull(
         return []
     objects = named(daemon_sets(stack.graphs, stack.cluster.namespace))
     args = KubernetesObjectsArgs(component="ImagePull", objects=objects)
-    return [KubernetesObjects("image-pull", args, _on(cluster, needed))]
+    return [KubernetesObjects("image-pull", args, on(cluster, needed))]
 
 
 def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The InferencePool API, looked up where the main graph needs it."""
     return (
-        [InferenceExtension("inference-extension", _on(cluster))]
+        [InferenceExtension("inference-extension", on(cluster))]
         if stack.main.frontend.inference_extension
         else []
     )
@@ -267,7 +202,7 @@ def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
         objects=[Named("sizing", request)],
         results={"name": request["metadata"]["name"]},
     )
-    return KubernetesObjects("sizing", args, _on(cluster, needed))
+    return KubernetesObjects("sizing", args, on(cluster, needed))
 
 
 def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> KubernetesObjects | None:
@@ -294,20 +229,4 @@ def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Kubern
         one_after_another=True,
         results={"endpoint": f"https://{said.host}/v1"},
     )
-    return KubernetesObjects("ingress", args, _on(cluster, [graph]))
-
-
-def _aws_secret(said: AwsSecretSettings) -> AwsSecret:
-    return AwsSecret(name=said.name, region=said.region, key=said.key)
-
-
-def _on(cluster: Cluster, needed: Sequence[pulumi.Resource] = ()) -> pulumi.ResourceOptions:
-    """For components on the cluster."""
-    return pulumi.ResourceOptions(
-        providers={"kubernetes": cluster.provider}, depends_on=[*cluster.ready, *needed]
-    )
-
-
-def _directly_on(cluster: Cluster) -> pulumi.ResourceOptions:
-    """For single objects on the cluster."""
-    return pulumi.ResourceOptions(provider=cluster.provider, depends_on=list(cluster.ready))
+    return KubernetesObjects("ingress", args, on(cluster, [graph]))

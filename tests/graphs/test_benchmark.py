@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from graphs import benchmark
+from graphs import benchmark, benchmark_command
 from graphs.benchmark import JobSpec, at, job, per_gpu, points, published, shape_problems
 from graphs.published_benchmarks import AIPERF, GENAI_PERF, WHERE, WHY_OURS_DIFFERS, differences, parsed
 from stacks.load import parse
@@ -29,7 +29,7 @@ def plan(target: str, **graph: Any) -> GraphPlan:
     return parse({"target": target, "cluster": {"kind": "existing"}, "graph": graph}, set()).main
 
 
-def words(shape: str, tool: Any = benchmark.aiperf) -> list[str]:
+def words(shape: str, tool: Any = benchmark_command.aiperf) -> list[str]:
     made: list[str] = tool(published()[shape], url="U", tokenizer="T", artifacts="A")
     return made
 
@@ -68,7 +68,7 @@ def test_aiperfs_command_is_the_published_one_but_for_what_is_listed(shape: str,
 
 
 def test_genai_perfs_command_is_the_published_one() -> None:
-    made = words("32000/256", benchmark.genai_perf)
+    made = words("32000/256", benchmark_command.genai_perf)
     assert differences(parsed(made), GENAI_PERF["32000/256"]) == {}
     assert made[made.index("--") + 1 :] == [
         *("-v", "--max-threads", "500"),
@@ -83,7 +83,7 @@ def test_every_listed_difference_is_one() -> None:
 
 def test_a_difference_that_nobody_explained_is_an_error() -> None:
     changed = replace(published()["8192/1024"], concurrency=1)
-    argv = benchmark.aiperf(changed, url="U", tokenizer="T", artifacts="A")
+    argv = benchmark_command.aiperf(changed, url="U", tokenizer="T", artifacts="A")
     with pytest.raises(KeyError, match="--concurrency"):
         differences(parsed(argv), AIPERF["8192/1024"])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from graphs import benchmark
+from graphs import benchmark, benchmark_command
 from targets.catalogue import TARGETS
 
 PARSE = Path(__file__).parent / "parse_aiperf.py"
@@ -29,7 +29,9 @@ def parsed(python: Path, commands: list[list[str]], home: Path) -> list[dict[str
 def command(name: str, concurrency: int | None = None, telemetry: tuple[str, ...] = ()) -> list[str]:
     shape = TARGETS[name].benchmark
     load = benchmark.at(shape, concurrency or shape.concurrency)
-    return benchmark.aiperf(load, url="http://h:8000", tokenizer="/m", artifacts="/r", telemetry=telemetry)
+    return benchmark_command.aiperf(
+        load, url="http://h:8000", tokenizer="/m", artifacts="/r", telemetry=telemetry
+    )
 
 
 @pytest.fixture(scope="module")
