@@ -67,7 +67,12 @@ def _holders(held: automation.ConcurrentUpdateError) -> list[Holder]:
 
 def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
     who = ", ".join(map(str, _holders(held))) or "another update"
+    # Where the state is not in the backend that the user's own CLI is logged in to.
+    chosen = {
+        key: stack.workspace.env_vars.get(key) for key in ("PULUMI_BACKEND_URL", "PULUMI_CONFIG_PASSPHRASE")
+    }
+    there = "".join(f"{key}={text} " for key, text in chosen.items() if text is not None)
     return LockedError(
         f"--stack: {stack.name} is being changed by {who}; wait for it, or end it "
-        f"and run `pulumi cancel {stack.name}`"
+        f"and run `{there}pulumi cancel {stack.name}`"
     )

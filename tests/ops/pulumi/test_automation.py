@@ -135,7 +135,14 @@ def test_the_lock_of_a_living_process_is_left(tmp_path: Path, monkeypatch: pytes
         }  # fmt: skip
         calls = cli(tmp_path, monkeypatch, answers)
         opened = automation.open_stack(PROJECT, "disagg-b200", report=print)
-        with pytest.raises(LockedError, match=rf"being changed by ada@.* \(process {living.pid}, since"):
+        with pytest.raises(
+            LockedError, match=rf"being changed by ada@.* \(process {living.pid}, since"
+        ) as error:
+            automation.down(opened, print)
+        assert str(error.value).endswith("and run `pulumi cancel disagg-b200`")
+        opened.workspace.env_vars = {"PULUMI_BACKEND_URL": "file:///ours", "PULUMI_CONFIG_PASSPHRASE": ""}
+        command = "PULUMI_BACKEND_URL=file:///ours PULUMI_CONFIG_PASSPHRASE= pulumi cancel disagg-b200"
+        with pytest.raises(LockedError, match=command):
             automation.down(opened, print)
         living.communicate("\n")
     assert not any("cancel" in str(call) for call, _ in called(calls))
