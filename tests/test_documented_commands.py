@@ -1,5 +1,6 @@
 """Every command of the README and of docs/ that is one of ours, of Pulumi's or of the AWS CLI's: it parses."""
 
+import importlib.util
 import re
 import shlex
 import subprocess
@@ -89,7 +90,9 @@ def test_verbs(words: list[str], verbs: Any) -> None:
     if words[1:3] == ["-m", "ops"]:
         parse(verbs, words[3:])
     else:
-        assert (PROJECT / words[2].replace(".", "/")).exists()
+        assert words[1] == "-m"
+        assert importlib.util.find_spec(words[2])
+        assert not [word for word in words[3:] if "/" in word and not (PROJECT / word).exists()]
 
 
 @pytest.mark.parametrize("words", commands("pulumi"), ids=shown)
