@@ -15,7 +15,8 @@ from ops.diff.changes import MISSING, Action
 from ops.diff.compare import field_changes, resource_changes
 
 PROJECT = Path(__file__).parents[3]
-PROGRAM = ("components", "embedded", "graphs", "ops", "stacks", "targets", "__main__.py", "Pulumi.yaml")
+PACKAGES = {each.parent.name for each in PROJECT.glob("*/__init__.py")} - {"tests"}
+PROGRAM = ("Pulumi.yaml", "__main__.py", *sorted(PACKAGES))
 DEV: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
     "cluster": {"kind": "existing"},
