@@ -70,7 +70,7 @@ def _plain_secrets(settings: Settings, secret_keys: Collection[str]) -> Iterator
 
 
 def _value(key: str, text: str) -> Any:
-    if key in PLAIN_KEYS or key not in {field.alias for field in Settings.model_fields.values()}:
+    if key in PLAIN_KEYS or key not in by_alias(Settings):
         return text
     if key in SWITCHES and text in ("off", "false"):
         return {"enabled": False}

@@ -58,7 +58,7 @@ def is_embedded(plan: StackPlan, project: Path) -> bool:
 
 
 def plan_of(stack_file: StackFile) -> StackPlan:
-    """The stack's plan. Raises stacks.plan.ConfigError."""
+    """The stack's plan. Raises stacks.settings.ConfigError."""
     return from_text(stack_file.config, set(stack_file.secret_keys))
 
 

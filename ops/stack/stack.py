@@ -37,7 +37,7 @@ class Stack:
 def find(stack: str, *, embedded: bool = False, project: Path = PROJECT) -> Stack:
     """The stack by name; embedded puts it on the embedded cluster whatever its file says.
 
-    Raises StackFileError, stacks.plan.ConfigError.
+    Raises StackFileError, stacks.settings.ConfigError.
     """
     file = stack_config.load(project, stack)
     plan = plan_of(file)
