@@ -1,1 +1,1 @@
-"""Pulumi ComponentResources; each wraps manifests that graphs/ renders or cloud resources of one concern."""
+"""Pulumi ComponentResources; each wraps objects that manifests/ renders or cloud resources of one concern."""

@@ -8,8 +8,8 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.manifests import resource
-from graphs import objects
-from targets.versions import Chart
+from facts.versions import Chart
+from manifests import objects
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ import pulumi
 
 from components.charts import Release, release_in_own_namespace
 from components.manifests import resource
-from graphs.objects import Named
+from manifests.objects import Named
 
 
 @dataclass(frozen=True, kw_only=True)

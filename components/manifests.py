@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from graphs.objects import annotated
+from manifests.objects import annotated
 
 _KNOWN: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,

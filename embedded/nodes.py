@@ -6,8 +6,8 @@ What is left out: what no graph and no check of this project asks for. Nothing r
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from graphs.gpu_nodes import GPU_TAINT, GpuNodes
-from targets.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, InstanceType
+from facts.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, InstanceType
+from manifests.gpu_nodes import GPU_TAINT, GpuNodes
 
 SIMULATED = "dynamo-gpt-oss/simulated"
 """Label of every simulated node, and what kwok selects by."""

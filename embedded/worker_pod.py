@@ -1,4 +1,4 @@
-"""Pods whose container runs several workers (graphs/scripts/run_workers.py), as one pod a worker. Pure."""
+"""Pods whose container runs several workers (pods/run_workers.py), as one pod a worker. Pure."""
 
 import shlex
 from collections.abc import Iterator, Mapping

@@ -12,8 +12,8 @@ from pathlib import Path
 from embedded.files import fill_once
 from embedded.paths import CACHE
 from embedded.processes import Report, watch
+from facts.versions import AIPERF_VERSION
 from targets.errors import UserError
-from targets.versions import AIPERF_VERSION
 
 SECONDS_BETWEEN_LINES = 15.0
 

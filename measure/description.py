@@ -8,17 +8,19 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from graphs import benchmark, benchmark_command, published_benchmarks
-from graphs.benchmark import Point, shape_name, shape_problems
-from graphs.names import HTTP_PORT, MODEL_PATH, frontend_service
+from facts.versions import AIPERF_VERSION
+from facts.weights import MODEL_REVISION
+from manifests.benchmark import command as benchmark_command
+from manifests.benchmark import job as benchmark
+from manifests.benchmark import published as published_benchmarks
+from manifests.benchmark.job import Point, shape_name, shape_problems
+from manifests.names import HTTP_PORT, MODEL_PATH, frontend_service
 from measure.run import Hardware, Load, Run, RunsError, Subject, Traffic
 from stacks.cost import hourly_of_main_graph, hourly_of_main_pool
 from stacks.plan import StackPlan
 from stacks.sections.benchmark import BenchmarkSettings
 from targets.plan import GraphPlan
 from targets.target import Benchmark
-from targets.versions import AIPERF_VERSION
-from targets.weights import MODEL_REVISION
 
 
 def with_benchmark(plan: StackPlan, chosen: Mapping[str, Any]) -> StackPlan:

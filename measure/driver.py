@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from embedded.processes import Report
-from graphs.benchmark import Point
+from manifests.benchmark.job import Point
 from measure import lease, results
 from measure import report as reports
 from measure.guard import Guard

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from embedded.processes import Report
-from graphs import benchmark
-from graphs.benchmark import JobSpec, Point
-from graphs.kubectl import Kubectl, address, label
+from manifests.benchmark import job as benchmark
+from manifests.benchmark.job import JobSpec, Point
+from manifests.kubectl import Kubectl, address, label
 from measure.run import BenchmarkError
 from stacks.plan import StackPlan
 

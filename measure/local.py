@@ -10,7 +10,7 @@ from typing import Any
 
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from graphs import benchmark
+from manifests.benchmark import job as benchmark
 from measure.run import BenchmarkError
 
 
@@ -24,9 +24,7 @@ def run_script(python: Path, plan: Mapping[str, Any], report: Report) -> None:
     with tempfile.TemporaryDirectory() as home:
         path = Path(home) / benchmark.PLAN
         path.write_text(json.dumps(plan))
-        _follow(
-            [str(python), str(PROJECT / "graphs" / "scripts" / benchmark.SCRIPT), str(path)], home, report
-        )
+        _follow([str(python), str(PROJECT / "pods" / benchmark.SCRIPT), str(path)], home, report)
 
 
 def _follow(script: Sequence[str], home: str, report: Report) -> None:

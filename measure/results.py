@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from facts.prices import usd_per_million_tokens
 from measure.run import RAW, RUN_FILE, Load, Run, RunsError, read
-from targets.prices import usd_per_million_tokens
 
 EXPORT = "profile_export_aiperf.json"
 PERCENTILES = ("p50", "p90", "p95", "p99")

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from graphs.verification import expectation
+from manifests.verification import expectation
 from ops.stack.cluster import EndpointError, reach
 from ops.stack.stack import find
 

@@ -3,14 +3,14 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+from facts.kubernetes_support import support_note
+from facts.prices import Cost, usd_per_million_tokens
 from measure.results import newest
 from ops.pulumi import stack_config
 from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
 from stacks.load import from_text
 from stacks.plan import StackPlan
 from stacks.sections.cluster import NewEksCluster
-from targets.kubernetes_support import support_note
-from targets.prices import Cost, usd_per_million_tokens
 
 
 def cost(project: Path, stack: str) -> list[str]:

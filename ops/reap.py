@@ -1,7 +1,7 @@
 """`python -m ops reap`: take down what should be down by now, for CI and for whatever was killed.
 
 Two things say so: a lease whose verb is gone or late (measure/lease.py), and the clock of a stack's `tags.ttl`, which
-its CronJob goes by too (graphs/time_to_live.py).
+its CronJob goes by too (manifests/services/time_to_live.py).
 """
 
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from pulumi.automation import StackSummary
 
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from graphs.time_to_live import deployed_end, seconds
+from manifests.services.time_to_live import deployed_end, seconds
 from measure.lease import Lease, leases
 from ops.deploy import deploy
 from ops.pulumi import automation

@@ -10,10 +10,9 @@ from typing import Any
 from embedded import cluster, dynamo, endpoints
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from graphs import benchmark
-from graphs.benchmark import Point
-from graphs.scripts.verification.checks import verify
-from graphs.verification import expectation
+from manifests.benchmark import job as benchmark
+from manifests.benchmark.job import Point
+from manifests.verification import expectation
 from measure import aiperf, driver, job, local
 from measure.description import describe, points, with_benchmark
 from measure.run import BenchmarkError, RunsError
@@ -21,6 +20,7 @@ from ops.deploy import deploy
 from ops.pulumi import automation, interruption
 from ops.stack.cluster import Cluster, RealCluster, reach
 from ops.stack.stack import Stack, find
+from pods.verification.checks import verify
 
 RUNS = PROJECT / "out" / "bench"
 _READY_SECONDS = 120

@@ -8,16 +8,16 @@ from typing import Annotated
 
 import typer
 
-from graphs.scripts.verification.checks import verify as checks
-from graphs.scripts.verification.conversation import release_of
-from graphs.scripts.verification.expectation import Expectation
-from graphs.scripts.verification.results import FAILED, OK, WARNING, Result, summary
-from graphs.verification import expectation
+from facts import releases
+from facts.engines import Engine
+from facts.weights import MODEL_ID
+from manifests.verification import expectation
 from ops.stack.cluster import Endpoint, reach
 from ops.stack.stack import Stack, find
-from targets import releases
-from targets.engines import Engine
-from targets.weights import MODEL_ID
+from pods.verification.checks import verify as checks
+from pods.verification.conversation import release_of
+from pods.verification.expectation import Expectation
+from pods.verification.results import FAILED, OK, WARNING, Result, summary
 
 _COLOURS = {OK: typer.colors.GREEN, WARNING: typer.colors.YELLOW, FAILED: typer.colors.RED}
 

@@ -7,13 +7,13 @@ from shutil import which
 import pulumi
 import pulumi_aws as aws
 
-from components import api_reach
-from components.kubeconfig import HOW_TO_GET_AWS_CLI
+from components.cluster import api_reach
+from components.cluster.kubeconfig import HOW_TO_GET_AWS_CLI
+from facts.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, newest
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AUTO, NewEksCluster
 from stacks.settings import PROJECT
 from targets.capacity import CapacityKind
-from targets.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, newest
 
 
 def public_ranges(stack: StackPlan, caller: aws.GetCallerIdentityResult) -> tuple[str, ...]:

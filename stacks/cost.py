@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from facts.hardware import INSTANCE_TYPES, Arch, InstanceType
+from facts.kubernetes_support import in_extended_support
+from facts.prices import GP3_IOPS, GP3_MIB_S, REGION, Cost, Part, cost, usd_per_million_tokens
+from facts.weights import gigabytes
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster, NewEksCluster
 from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
-from targets.hardware import INSTANCE_TYPES, Arch, InstanceType
 from targets.knobs import MAIN_POOL
-from targets.kubernetes_support import in_extended_support
 from targets.plan import all_weights
-from targets.prices import GP3_IOPS, GP3_MIB_S, REGION, Cost, Part, cost, usd_per_million_tokens
-from targets.weights import gigabytes
 
 UNKNOWN = "unknown"
 """Stands in a stack's outputs for a price that no list has."""

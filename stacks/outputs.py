@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from components.inference_graph import InferenceGraph
+from components.graph.inference_graph import InferenceGraph
 from components.kubernetes_objects import KubernetesObjects
-from graphs.names import HTTP_PORT, frontend_service
+from facts.weights import MODEL_ID
+from manifests.names import HTTP_PORT, frontend_service
 from stacks.cost import described
 from stacks.plan import StackPlan
 from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan
-from targets.weights import MODEL_ID
 
 if TYPE_CHECKING:
-    from components.gpu_node_pool import GpuNodePool
-    from stacks.wiring_eks import Eks
+    from components.nodes.gpu_node_pool import GpuNodePool
+    from stacks.wiring.eks import Eks
 
 
 def of_graphs(

@@ -1,13 +1,15 @@
 """A stack, resolved: all that the program and the verbs need to know, and nothing that is still to be worked out.
 
-Pure. It says nothing of whether the stack can work: `stacks.rules` does.
+Pure. It says nothing of whether the stack can work: `stacks.rules.stack` does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from graphs.secrets import PULL_SECRET
+from facts.releases import LATEST_PATCH, Version
+from facts.weights import CacheUse
+from manifests.services.secrets import PULL_SECRET
 from stacks.pools import PoolPlan, pool_plans
 from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
@@ -25,12 +27,10 @@ from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
 from targets.platform import ONE_CHART_SINCE, Platform
 from targets.pool import Pool
-from targets.releases import LATEST_PATCH, Version
 from targets.resolve import beside_each_other
 from targets.resolve import resolve as resolve_graph
 from targets.sizing import Sizing
 from targets.target import Target
-from targets.weights import CacheUse
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from facts.hardware import INSTANCE_TYPES
 from stacks.sections.cluster import AwsCluster, ClusterSettings
 from stacks.sections.pool import AnyPool, FurtherPool
 from targets.capacity import ULTRASERVERS, CapacityKnobs
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import MAIN_POOL, FurtherGraph
 from targets.pool import Pool
 from targets.target import Target

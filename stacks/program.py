@@ -5,30 +5,29 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from components.benchmark import Benchmark, BenchmarkArgs
-from components.cluster_access import Cluster
-from components.existing_cluster import ExistingCluster, ExistingClusterArgs
-from components.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.cache.model_cache import ModelCache, ModelCacheArgs
+from components.cluster.cluster_access import Cluster
+from components.cluster.existing_cluster import ExistingCluster, ExistingClusterArgs
+from components.cluster.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
+from components.graph.benchmark import Benchmark, BenchmarkArgs
+from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.graph.verification import Verification, VerificationArgs
 from components.made_namespaces import made_namespaces
-from components.model_cache import ModelCache, ModelCacheArgs
-from components.platform import DynamoPlatform
-from components.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
-from components.time_to_live import TimeToLive, TimeToLiveArgs
-from components.verification import Verification, VerificationArgs
-from graphs.names import TOKEN_SECRET
-from graphs.time_to_live import NodeGroups, TimeToLiveSpec
+from components.services.platform import DynamoPlatform
+from components.services.time_to_live import TimeToLive, TimeToLiveArgs
+from facts.releases import graph_api_version
+from manifests.names import TOKEN_SECRET
+from manifests.services.time_to_live import NodeGroups, TimeToLiveSpec
 from stacks import outputs
-from stacks import wiring_secrets as secrets
-from stacks import wiring_services as services
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, StackCluster
-from stacks.wiring_services import Storage
+from stacks.wiring import secrets, services
+from stacks.wiring.services import Storage
 from targets.plan import GraphPlan, all_weights
-from targets.releases import graph_api_version
 
 if TYPE_CHECKING:
-    from components.gpu_node_pool import GpuNodePool
-    from stacks.wiring_eks import Eks
+    from components.nodes.gpu_node_pool import GpuNodePool
+    from stacks.wiring.eks import Eks
 
 
 def build(stack: StackPlan) -> dict[str, Any]:
@@ -86,7 +85,7 @@ def build(stack: StackPlan) -> dict[str, Any]:
 def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None:
     if plan.image.build is None:
         return None
-    from stacks import wiring_images  # noqa: PLC0415  no other stack loads pulumi_aws
+    from stacks.wiring import images as wiring_images  # noqa: PLC0415  no other stack loads pulumi_aws
 
     return wiring_images.built_image(stack, plan)
 
@@ -119,7 +118,7 @@ def _cluster(stack: StackPlan) -> Cluster:
 def _eks(stack: StackPlan) -> "Eks | None":
     if not isinstance(stack.cluster, AwsCluster):
         return None
-    from stacks import wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
+    from stacks.wiring import eks as wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
 
     return wiring_eks.eks(stack)
 
@@ -130,7 +129,7 @@ def _gpu_nodes(
     """What makes GPUs usable, and the pools by name."""
     if eks is None:
         return [], {}
-    from stacks import wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
+    from stacks.wiring import eks as wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
 
     enablement = wiring_eks.gpu_enablement(stack, eks)
     return enablement, wiring_eks.gpu_pools(stack, eks, [*before_paying, *enablement])
@@ -149,7 +148,7 @@ def _secrets(
     namespaces = [stack.cluster.namespace, *([stack.platform.namespace] if own else [])]
     access: list[pulumi.Resource] = []
     if eks is not None:
-        from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
+        from stacks.wiring import eks_services as wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
 
         access = wiring_eks_services.secret_access(stack, eks)
     external = secrets.external_secrets(stack, namespaces, [*own, *access], cluster)
@@ -162,7 +161,7 @@ def _storage(stack: StackPlan, eks: "Eks | None", cluster: Cluster) -> Storage:
     """Where the model cache's claim comes from, or the bucket in its place."""
     if eks is None or stack.cache.kind == "class":
         return services.storage(stack, cluster)
-    from stacks import wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
+    from stacks.wiring import eks_services as wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
 
     if stack.cache.kind == "s3":
         return wiring_eks_services.model_bucket(stack, eks)
@@ -211,7 +210,7 @@ def _time_to_live(
         return [], {}
     groups, rights = None, []
     if eks is not None and isinstance(stack.cluster, AwsCluster):
-        from components.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
+        from components.services.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
 
         name = pulumi.get_stack()
         groups = NodeGroups(

@@ -1,1 +1,1 @@
-"""What can be served, on which hardware, and what cannot work; plain data and pure functions, no Pulumi."""
+"""What can be served, and a target resolved with the knobs of a user; plain data and pure functions, no Pulumi."""

@@ -5,10 +5,10 @@ Source: the recipes `gpt-oss-120b/vllm` in ai-dynamo/dynamo.
 
 from dataclasses import replace
 
+from facts.engines import Engine, Role
+from facts.hardware import Arch, Gpu
+from facts.releases import Version
 from targets.engine_knobs import EngineKnobs
-from targets.engines import Engine, Role
-from targets.hardware import Arch, Gpu
-from targets.releases import Version
 from targets.target import Benchmark, Pods, Releases, Serving, Target, Worker
 
 _VLLM_AGENTIC = ("--trust-remote-code", "--quantization", "mxfp4")

@@ -7,10 +7,10 @@ packages (which metrics a frontend has, which forward-pass metrics a worker send
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
-from targets.engines import Engine
+from facts.engines import Engine
+from facts.releases import LATEST_PATCH, Version
 from targets.plan import GraphPlan
 from targets.platform import Addon, Platform
-from targets.releases import LATEST_PATCH, Version
 
 AUTOSCALING_SINCE = Version(1, 2)
 """First of our release lines whose scaling adapters are asked for and whose frontends count requests by stage."""

@@ -12,7 +12,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from targets.hardware import InstanceType, efa_choices
+from facts.hardware import InstanceType, efa_choices
 from targets.strict import Strict
 
 Region = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]

@@ -6,11 +6,11 @@ and the recipes in ai-dynamo/dynamo (`recipes/gpt-oss-120b`, `examples/backends/
 
 from dataclasses import replace
 
+from facts.engines import Engine, Role
+from facts.hardware import Arch, Gpu
+from facts.releases import LATEST_PATCH, Version
 from targets.agentic import agentic
 from targets.engine_knobs import EngineKnobs
-from targets.engines import Engine, Role
-from targets.hardware import Arch, Gpu
-from targets.releases import LATEST_PATCH, Version
 from targets.target import Benchmark, Pods, Releases, Serving, Target, Worker
 
 _GUIDE_ENGINE_FILE = {

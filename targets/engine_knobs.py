@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from targets.engines import Engine
+from facts.engines import Engine
 from targets.strict import Strict
 
 GpuCount = Literal[1, 2, 4, 8]

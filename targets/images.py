@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from targets.engines import Engine
+from facts.engines import Engine
+from facts.releases import EFA_IMAGES_SINCE, Version, efa_tag
 from targets.knobs import ImageBuild, ImageKnobs
 from targets.pool import Pool
-from targets.releases import EFA_IMAGES_SINCE, Version, efa_tag
 from targets.target import Target
 from targets.transport import Transport
 

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from facts.engines import Role
+from facts.releases import supported
 from targets.catalogue import target_named
 from targets.engine_knobs import EngineKnobs
-from targets.engines import Role
-from targets.releases import supported
 from targets.strict import Strict
 
 ObjectName = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63)]

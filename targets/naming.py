@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from targets.engines import Engine, Role
+from facts.engines import Engine, Role
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan
 

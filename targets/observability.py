@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from targets.releases import LATEST_PATCH, Version
+from facts.releases import LATEST_PATCH, Version
 
 if TYPE_CHECKING:
     from targets.plan import GraphPlan

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from targets.engines import Role
+from facts.engines import Role
+from facts.releases import Version
 from targets.observability import Observability
-from targets.releases import Version
 from targets.target import Worker
 from targets.transport import Transport
 

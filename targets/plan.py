@@ -1,18 +1,18 @@
-"""One graph, resolved: everything that graphs/ needs to render it. Pure."""
+"""One graph, resolved: everything that manifests/ needs to render it. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from targets.engines import Role
-from targets.hardware import Gpu
+from facts.engines import Role
+from facts.hardware import Gpu
+from facts.releases import RUNTIME_VERSION_SAID_SINCE, Version
+from facts.weights import CacheUse, Weights, room_gib
 from targets.images import ImagePlan
 from targets.parts import FrontendPlan, Handover, Operation, Unused, WorkerPlan
 from targets.pool import Pool
-from targets.releases import RUNTIME_VERSION_SAID_SINCE, Version
 from targets.target import Target
 from targets.transport import KV_PATHS, NO_KV_PATH, KvPath, Transport
-from targets.weights import CacheUse, Weights, room_gib
 
 
 @dataclass(frozen=True, kw_only=True)

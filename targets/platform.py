@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from facts.releases import LATEST_PATCH, Version
 from targets.plan import GraphPlan
-from targets.releases import LATEST_PATCH, Version
 
 ONE_CHART_SINCE = Version(1, 0)
 """First release whose operator brings its own CRDs and whose chart has today's keys."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from targets.hardware import InstanceType
+from facts.hardware import InstanceType
 from targets.knobs import MAIN_POOL, Toleration
 
 

@@ -3,9 +3,9 @@
 Source: `dynamo.<engine>` of each released `ai-dynamo` package.
 """
 
-from targets.engines import Engine, Role
+from facts.engines import Engine, Role
+from facts.releases import Version
 from targets.plan import GraphPlan
-from targets.releases import Version
 from targets.target import Target
 
 ONE_NAMESPACE_BEFORE = Version(1, 0)

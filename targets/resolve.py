@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from targets.engines import Engine, Role
+from facts.engines import Engine, Role
+from facts.releases import Version
+from facts.weights import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, SHARED_CACHE, CacheUse, Weights
 from targets.images import image_plan
 from targets.knobs import GraphKnobs, RoleKnobs
 from targets.observability import METRICS_ALONE, Observability
@@ -11,11 +13,9 @@ from targets.parts import FrontendPlan, Handover, Operation, Planner, Unused, Wo
 from targets.plan import GraphPlan
 from targets.pool import Pool
 from targets.registration import PREFILL_FIRST, takes_strategy
-from targets.releases import Version
 from targets.target import Target, Worker
 from targets.transport import POD_SINCE, Transport
 from targets.transport import default as default_transport
-from targets.weights import DRAFT_MODEL_ID, MODEL_ID, MODEL_REVISION, SHARED_CACHE, CacheUse, Weights
 
 
 def resolve(

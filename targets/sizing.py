@@ -8,12 +8,12 @@ DynamoGraphDeploymentRequest admits (deploy/operator/api/v1beta1 in ai-dynamo/dy
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from facts.engines import Engine
+from facts.hardware import Gpu
+from facts.releases import LATEST_PATCH, Version
+from facts.weights import MODEL_ID
 from targets.engine_knobs import MODEL_CONTEXT
-from targets.engines import Engine
-from targets.hardware import Gpu
 from targets.plan import GraphPlan
-from targets.releases import LATEST_PATCH, Version
-from targets.weights import MODEL_ID
 
 GPU_SKU = {
     Gpu.H100: "h100_sxm",

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from facts.engines import Engine, Role
+from facts.hardware import Arch, Gpu
+from facts.releases import DEFAULT, Version
 from targets.engine_knobs import EngineKnobs
-from targets.engines import Engine, Role
-from targets.hardware import Arch, Gpu
-from targets.releases import DEFAULT, Version
 
 _OLDEST = Version(0, 4)
 

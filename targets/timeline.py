@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from graphlib import TopologicalSorter
 
+from facts.weights import MODEL_ID, WEIGHTS_GB
 from targets.errors import Refusal
-from targets.weights import MODEL_ID, WEIGHTS_GB
 
 
 @dataclass(frozen=True, kw_only=True)

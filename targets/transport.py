@@ -7,7 +7,7 @@ Sources: Dynamo's guides to disaggregated communication, to EFA on AWS and to KV
 from dataclasses import dataclass
 from enum import StrEnum
 
-from targets.releases import Version
+from facts.releases import Version
 
 
 class Transport(StrEnum):

@@ -18,7 +18,7 @@ from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
 from embedded.processes import Report
 from embedded.supervisor import Supervisor
-from targets.releases import LATEST_PATCH
+from facts.releases import LATEST_PATCH
 
 MODEL = "openai/gpt-oss-120b"
 PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")

@@ -23,11 +23,11 @@ from openai import OpenAI
 from embedded import dynamo, processes, supervisor
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, Graph
-from graphs.scripts.verification.advice import ADVICE
-from graphs.scripts.verification.checks import verify
-from graphs.scripts.verification.expectation import Expectation
-from graphs.scripts.verification.results import FAILED, Result
-from targets.releases import LATEST_PATCH
+from facts.releases import LATEST_PATCH
+from pods.verification.advice import ADVICE
+from pods.verification.checks import verify
+from pods.verification.expectation import Expectation
+from pods.verification.results import FAILED, Result
 from tests.live import AT_ONCE, MODEL, DataPlane, graph, installed, started, worker
 from tests.waiting import eventually
 

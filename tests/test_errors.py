@@ -3,23 +3,21 @@
 import ast
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from measure.aiperf import AIPerfError
 from ops import __main__ as ops
 from targets.errors import UserError
+from tests.project import PROJECT, SOURCE
 
-PROJECT = Path(__file__).parents[1]
-FOLDERS = ("benchmarks", "components", "embedded", "graphs", "measure", "ops", "stacks", "targets")
 INTERNAL = {
     "embedded.operator.api.ApiError": "the operator stand-in's, which tries again",
     "embedded.operator.api.ConflictError": "the operator stand-in's, which tries again",
-    "graphs.scripts.download_model.Refused": "of a pod's program, which says it in its log",
-    "graphs.scripts.verification.results.Failure": "a check's, which becomes its result",
-    "graphs.scripts.verification.results.Skipped": "a check's, which becomes its result",
-    "graphs.scripts.verification.results.Warned": "a check's, which becomes its result",
+    "pods.download_model.Refused": "of a pod's program, which says it in its log",
+    "pods.verification.results.Failure": "a check's, which becomes its result",
+    "pods.verification.results.Skipped": "a check's, which becomes its result",
+    "pods.verification.results.Warned": "a check's, which becomes its result",
     "measure.guard.Ended": "a signal, which `main` answers with its own exit code",
 }
 """Classes that no verb may end with, and who answers them."""
@@ -28,7 +26,7 @@ INTERNAL = {
 def classes() -> dict[str, tuple[str, ...]]:
     """Names of the base classes of every class of the project, by `module.Class`."""
     found = {}
-    for path in (path for folder in FOLDERS for path in (PROJECT / folder).rglob("*.py")):
+    for path in (path for folder in SOURCE for path in (PROJECT / folder).rglob("*.py")):
         module = ".".join(path.relative_to(PROJECT).with_suffix("").parts)
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):

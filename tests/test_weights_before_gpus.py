@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from graphs.names import DOWNLOAD_JOB
+from manifests.names import DOWNLOAD_JOB
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import masked

@@ -17,7 +17,7 @@ from embedded.operator.definitions import GROUP, PLURAL, install
 from embedded.operator.platform import SIMULATED, GraphVersion, Platform
 from embedded.operator.pods import GRAPH
 from embedded.operator.reconciler import ADAPTERS, Reconciler
-from targets.releases import DEFAULT, Version
+from facts.releases import DEFAULT, Version
 
 _log = logging.getLogger(__name__)
 

@@ -6,7 +6,7 @@ import yaml
 
 from embedded.operator.components import Object, digest_of
 from embedded.operator.platform import SIMULATED, GraphVersion, Platform
-from targets.releases import Version
+from facts.releases import Version
 
 PRINCIPAL = "system:serviceaccount:dynamo-system:dynamo-platform-dynamo-operator-controller-manager"
 """Who may change the replicas of a component that has an adapter: the operator's service account."""

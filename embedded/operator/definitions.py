@@ -11,7 +11,7 @@ from embedded.operator import admission
 from embedded.operator.api import Api, ApiError, path_of
 from embedded.operator.components import Object
 from embedded.operator.platform import SIMULATED, GraphVersion, Platform
-from targets.releases import Version
+from facts.releases import Version
 
 GROUP, PLURAL = "nvidia.com", "dynamographdeployments"
 _FOLDER = Path(__file__).parent

@@ -6,7 +6,7 @@ import kopf
 
 from embedded.operator.api import cluster_object, goes
 from embedded.operator.platform import SIMULATED
-from targets.hardware import GPU_PRODUCT, Gpu
+from facts.hardware import GPU_PRODUCT, Gpu
 
 PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
 """Of the StorageClass whose claims are bound here."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from embedded.operator import pods
 from embedded.operator.components import Object, components, digest_of
 from embedded.operator.platform import Platform
-from targets.releases import Version
+from facts.releases import Version
 
 HASH, FIRST_HASH = "nvidia.com/current-worker-hash-v2", "nvidia.com/current-worker-hash"
 """Annotations of a graph: the generation that is complete. The second one is written before 1.3 as well."""

@@ -5,7 +5,7 @@ from typing import Literal
 
 from embedded import nodes
 from embedded.operator.components import Object
-from targets.releases import Version
+from facts.releases import Version
 
 GraphVersion = Literal["v1alpha1", "v1beta1"]
 """The API version of DynamoGraphDeployment that is served."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from embedded.operator.components import Component, Object, components, digest_of, merged
 from embedded.operator.platform import SIMULATED, Platform
-from graphs.names import VERSION_LABEL
+from manifests.names import VERSION_LABEL
 
 GRAPH = "nvidia.com/dynamo-graph-deployment-name"
 COMPONENT = "nvidia.com/dynamo-component"

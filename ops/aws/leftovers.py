@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components.aws_session import session as aws_session
+from components.aws.session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from ops.aws.own import Own, tags_of

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
 
-from components import api_reach
-from components.aws_session import session as aws_session
+from components.aws.session import session as aws_session
+from components.cluster import api_reach
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from ops.progress import tell

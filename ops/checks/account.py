@@ -84,7 +84,7 @@ def zones(
 
 
 def placed(session: Any, region_name: str, wanted: Sequence[str]) -> dict[str, str]:
-    """Where zones that nobody named will be, as components.zones chooses; Local Zones are themselves."""
+    """Where zones that nobody named will be, as components.cluster.zones chooses; Local Zones are themselves."""
     found = session.client("ec2", region_name=region_name).describe_availability_zones()["AvailabilityZones"]
     regional = [each for each in found if not is_local_zone(each["ZoneName"])]
     there = [each["ZoneName"] for each in regional if each["ZoneId"] not in ZONES_WITHOUT_EKS]

@@ -4,14 +4,14 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from graphs.gpu_nodes import GPU_PRODUCT_LABEL
-from graphs.kubectl import Kubectl
+from facts.hardware import GPU_PRODUCT
+from manifests.gpu_nodes import GPU_PRODUCT_LABEL
+from manifests.kubectl import Kubectl
 from ops.checks import existing_cluster
 from ops.checks.finding import Check, Finding, ok, wrong
 from ops.deploy import preflight
 from ops.evaluate import Evaluation
 from stacks.plan import StackPlan
-from targets.hardware import GPU_PRODUCT
 from targets.pool import Pool
 
 _GPU = "nvidia.com/gpu"

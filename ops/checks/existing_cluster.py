@@ -7,12 +7,12 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from graphs.gpu_nodes import GPU_PRODUCT_LABEL
-from graphs.kubectl import Kubectl
+from facts.engines import Engine
+from facts.hardware import GPU_PRODUCT, Gpu
+from manifests.gpu_nodes import GPU_PRODUCT_LABEL
+from manifests.kubectl import Kubectl
 from ops.deploy.preflight import PreflightError
 from stacks.plan import StackPlan
-from targets.engines import Engine
-from targets.hardware import GPU_PRODUCT, Gpu
 from targets.plan import GraphPlan
 from targets.platform import Platform
 from targets.pool import Pool

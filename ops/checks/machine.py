@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 from botocore.exceptions import ClientError
 
-from components.aws_session import session
-from components.kubeconfig import HOW_TO_GET_AWS_CLI
+from components.aws.session import session
+from components.cluster.kubeconfig import HOW_TO_GET_AWS_CLI
 from ops.checks.finding import Finding, ok, unknown, wrong
 from ops.pulumi import automation
 from stacks.cost import hourly

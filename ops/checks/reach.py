@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from botocore.exceptions import ClientError
 
-from components.api_reach import OWN_ADDRESS
+from components.cluster.api_reach import OWN_ADDRESS
 from ops.checks.finding import Finding, ok, unknown, wrong
 from stacks.sections.cluster import AUTO, ExistingEksCluster, NewEksCluster
 

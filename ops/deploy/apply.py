@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from embedded.processes import Report
-from graphs.kubectl import Kubectl, address, label
-from graphs.topology import TOPOLOGY_ANNOTATION
+from manifests.graph.topology import TOPOLOGY_ANNOTATION
+from manifests.kubectl import Kubectl, address, label
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
 

@@ -8,8 +8,8 @@ from typing import Any
 from embedded import cluster
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from graphs.kubectl import Kubectl, label
-from graphs.names import DOWNLOAD_JOB, RETAINED
+from manifests.kubectl import Kubectl, label
+from manifests.names import DOWNLOAD_JOB, RETAINED
 from ops.aws.own import own
 from ops.checks import existing_cluster
 from ops.deploy import embedded, preflight, teardown

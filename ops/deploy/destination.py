@@ -9,8 +9,8 @@ from pulumi.automation import Stack as PulumiStack
 
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from graphs.kubectl import Kubectl
-from graphs.names import MANAGED_BY, RETAINED
+from manifests.kubectl import Kubectl
+from manifests.names import MANAGED_BY, RETAINED
 from ops.deploy.apply import STACK_LABEL
 from ops.pulumi import automation
 from ops.stack.stack import Stack

@@ -11,9 +11,11 @@ from embedded import cluster, dynamo, endpoints, nodes, processes
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from graphs.gpu_nodes import pool_labels
-from graphs.kubectl import Kubectl
-from graphs.names import MANAGED_BY
+from facts.hardware import INSTANCE_TYPES, InstanceType
+from facts.releases import graph_api_version
+from manifests.gpu_nodes import pool_labels
+from manifests.kubectl import Kubectl
+from manifests.names import MANAGED_BY
 from ops.deploy.apply import GRAPH_KIND, STACK_LABEL
 from ops.deploy.destination import DestinationError
 from ops.evaluate import Evaluation
@@ -21,11 +23,9 @@ from ops.pulumi import automation
 from ops.stack.cluster import embedded_kubectl
 from ops.stack.stack import Stack
 from ops.synth import manifests
-from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL
 from targets.platform import Addon
 from targets.pool import Pool
-from targets.releases import graph_api_version
 
 SIMULATED = (
     "Simulated: nodes, GPUs, the weights' download, the Dynamo operator, and the engines (scripted text at a made-up "

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.platform import GRAPH_CRD
-from graphs.kubectl import Kubectl
+from components.services.platform import GRAPH_CRD
+from manifests.kubectl import Kubectl
 from ops.evaluate import Evaluation
 from ops.synth import manifests
 from stacks.settings import PROJECT

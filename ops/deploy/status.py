@@ -10,7 +10,7 @@ from pulumi.automation import Stack as PulumiStack
 
 from embedded import cluster, endpoints
 from embedded.paths import PROJECT, STATE
-from graphs.kubectl import Kubectl
+from manifests.kubectl import Kubectl
 from ops.deploy.apply import GRAPH_KIND, live, members
 from ops.deploy.destination import Deployer, deployer, opened, require_pulumi
 from ops.evaluate import evaluate

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from embedded.processes import Report
-from graphs.kubectl import Kubectl, address, label
-from graphs.placement import GRAPH_LABEL
+from manifests.graph.placement import GRAPH_LABEL
+from manifests.kubectl import Kubectl, address, label
 from ops.deploy.apply import GRAPH_KIND, applyset, live
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from embedded.processes import Report
-from graphs.gpu_nodes import GPU_PRODUCT_LABEL
-from graphs.kubectl import Kubectl, address, label
-from graphs.names import POOL_LABEL
-from graphs.placement import GRAPH_LABEL
+from manifests.gpu_nodes import GPU_PRODUCT_LABEL
+from manifests.graph.placement import GRAPH_LABEL
+from manifests.kubectl import Kubectl, address, label
+from manifests.names import POOL_LABEL
 from targets.errors import UserError
 
 POLL_SECONDS = 0.5

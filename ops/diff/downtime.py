@@ -7,7 +7,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from graphs.worker_pod import DISCOVERY_ANNOTATION
+from manifests.graph.worker_pod import DISCOVERY_ANNOTATION
 from targets.timeline import Assumptions
 
 _WORKERS = ("worker", "prefill", "decode")

@@ -14,8 +14,8 @@ from typing import Any
 from pulumi import automation as pulumi_automation
 
 from embedded.processes import Report
-from graphs.kubectl import Kubectl, address, label
-from graphs.names import MANAGED_BY
+from manifests.kubectl import Kubectl, address, label
+from manifests.names import MANAGED_BY
 from ops.kubectl import NoKubectlError, on_path
 from ops.pulumi import automation
 from ops.pulumi.command import runner

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from embedded import cluster, dynamo, endpoints
 from embedded.paths import PROJECT, STATE
-from graphs.kubectl import Kubectl
-from graphs.names import HTTP_PORT, frontend_service
+from manifests.kubectl import Kubectl
+from manifests.names import HTTP_PORT, frontend_service
 from ops.kubectl import OwnKubectl, on_path
 from ops.stack.kubeconfig import kubectl_options
 from ops.stack.stack import Stack

@@ -4,11 +4,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
+from facts.versions import KEDA
 from targets.autoscaling import Autoscaler
 from targets.knobs import ObjectName
 from targets.parts import Planner
 from targets.strict import Strict
-from targets.versions import KEDA
 
 
 class AutoscalingSettings(Strict):

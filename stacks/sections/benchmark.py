@@ -5,7 +5,8 @@ from typing import Annotated, Self
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
-from graphs.benchmark import (
+from facts.versions import AIPERF_VERSION
+from manifests.benchmark.job import (
     AIPERF_IMAGE,
     JobSpec,
     Point,
@@ -19,7 +20,6 @@ from targets.knobs import ObjectName
 from targets.plan import GraphPlan
 from targets.strict import Strict
 from targets.target import Benchmark, Target
-from targets.versions import AIPERF_VERSION
 
 OF_TARGET = "published"
 """Stands for the shape that the stack's target is published with."""

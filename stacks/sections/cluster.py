@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
+from facts.versions import KUBERNETES
 from targets.aws_access import AwsAccess
 from targets.capacity import Region, Zone, is_local_zone, region_of
 from targets.knobs import ObjectName
 from targets.strict import Strict
-from targets.versions import KUBERNETES
 
 EksName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$")]
 SubnetId = Annotated[str, StringConstraints(pattern=r"^subnet-[0-9a-f]{8,17}$")]

@@ -5,11 +5,11 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from graphs.charts import Prometheus, prometheus_url
-from graphs.monitoring.alerts import Objectives
+from facts.versions import KUBE_PROMETHEUS_STACK
+from manifests.monitoring.alerts import Objectives
+from manifests.services.charts import Prometheus, prometheus_url
 from targets.knobs import ObjectName
 from targets.strict import Strict
-from targets.versions import KUBE_PROMETHEUS_STACK
 
 
 class MonitoringSettings(Strict):

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints, model_validator
 
+from facts.releases import Version
 from targets.knobs import DynamoVersion, ObjectName
 from targets.platform import (
     ETCD_NEEDED_BEFORE,
@@ -13,7 +14,6 @@ from targets.platform import (
     Platform,
     needed_discovery,
 )
-from targets.releases import Version
 from targets.strict import Strict
 
 NamespacedName = Annotated[

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
+from facts.hardware import INSTANCE_TYPES
 from targets.capacity import CapacityKind, CapacityKnobs, Zone
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import PoolName, Toleration
 from targets.strict import Strict
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from facts.hardware import INSTANCE_TYPES, InstanceType
 from targets.capacity import CapacityKnobs
-from targets.hardware import INSTANCE_TYPES, InstanceType
 from tests.aws.adapters import Account
 from tests.aws.deployment import Deployment, moto_account, run
 

@@ -128,9 +128,9 @@ def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str =
 
     try:
         with (
-            patch("components.api_reach.answers", lambda *_: account.reached),
-            patch("components.api_reach.own_address", lambda: CALLER),
-            patch("components.api_reach.knows", lambda *_: True),
+            patch("components.cluster.api_reach.answers", lambda *_: account.reached),
+            patch("components.cluster.api_reach.own_address", lambda: CALLER),
+            patch("components.cluster.api_reach.knows", lambda *_: True),
             patch("stacks.before_up.which", lambda _: "/usr/bin/aws" if account.aws_cli else None),
         ):
             _finish(

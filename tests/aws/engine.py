@@ -20,8 +20,8 @@ from unittest.mock import patch
 import pulumi
 from pulumi.runtime import mocks, set_mocks
 
-from graphs.scripts.bucket.store import PREFIX
 from ops.evaluate import Recorder, Resource
+from pods.bucket.store import PREFIX
 from stacks.load import parse
 from stacks.program import build
 from tests.aws import refusals
@@ -118,9 +118,9 @@ class Stack(MotoMocks):
     def at_the_keyboard(self, answers: Callable[..., bool] | None = None) -> Iterator[None]:
         """Where the caller calls from, and whether the API server answers there."""
         with (
-            patch("components.api_reach.answers", answers or self._reached),
-            patch("components.api_reach.own_address", lambda: self.world.address),
-            patch("components.api_reach.knows", lambda *_: True),
+            patch("components.cluster.api_reach.answers", answers or self._reached),
+            patch("components.cluster.api_reach.own_address", lambda: self.world.address),
+            patch("components.cluster.api_reach.knows", lambda *_: True),
         ):
             yield
 

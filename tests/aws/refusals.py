@@ -16,8 +16,8 @@ from unittest.mock import patch
 
 from moto.ec2.models.availability_zones_and_regions import RegionsAndZonesBackend, Zone
 
-from graphs.scripts.bucket.store import PREFIX
-from targets.hardware import INSTANCE_TYPES
+from facts.hardware import INSTANCE_TYPES
+from pods.bucket.store import PREFIX
 from tests.aws.adapters import Account, addon_versions
 from tests.aws.deployment import moto_account
 

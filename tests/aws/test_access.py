@@ -11,9 +11,9 @@ import pulumi
 import pytest
 from moto import mock_aws
 
-from components import api_reach
-from components.aws_session import session
-from components.kubeconfig import kubeconfig
+from components.aws.session import session
+from components.cluster import api_reach
+from components.cluster.kubeconfig import kubeconfig
 from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.aws_access import AwsAccess, is_caller

@@ -96,7 +96,7 @@ def test_a_private_cluster_lets_in_whom_it_names(account: Account) -> None:
 def test_nothing_is_put_onto_a_cluster_that_does_not_answer(account: Account) -> None:
     account.reached = False
     with (
-        patch("components.api_access.PUBLIC_SECONDS", 0),
+        patch("components.cluster.api_access.PUBLIC_SECONDS", 0),
         pytest.raises(pulumi.RunError) as refused,
     ):
         deploy(account, STACK)

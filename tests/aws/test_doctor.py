@@ -11,8 +11,9 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from components import api_reach
+from components.cluster import api_reach
 from embedded.paths import PROJECT
+from facts.hardware import INSTANCE_TYPES
 from ops import doctor
 from ops.checks import reach
 from ops.checks.finding import Verdict
@@ -20,7 +21,6 @@ from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
 from ops.pulumi import automation, stack_config
 from stacks.sections.cluster import ExistingEksCluster
-from targets.hardware import INSTANCE_TYPES
 from tests.aws.simulated import Accounts, Answer, Simulated, reservation
 from tests.ops.stacks import stack
 

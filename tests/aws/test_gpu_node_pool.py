@@ -10,10 +10,10 @@ import pulumi
 import pytest
 import yaml
 
-from components.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
-from components.gpu_node_pool import GpuNodePoolArgs
-from graphs.gpu_nodes import GPU_TAINT
-from targets.hardware import INSTANCE_TYPES
+from components.nodes.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
+from components.nodes.gpu_node_pool import GpuNodePoolArgs
+from facts.hardware import INSTANCE_TYPES
+from manifests.gpu_nodes import GPU_TAINT
 from tests.aws.adapters import Account, snapshot
 from tests.aws.conftest import BLOCK, ZONES, Base, Pool, block
 from tests.aws.deployment import Deployment, deploy

@@ -97,7 +97,7 @@ def test_an_address_that_nobody_says_is_one_sentence(stack: Stack, monkeypatch: 
         stack.at_the_keyboard(),
         pytest.raises(let_in.LetInError, match=r"did not say from where.*no way out"),
     ):
-        monkeypatch.setattr("components.api_reach.own_address", silent)
+        monkeypatch.setattr("components.cluster.api_reach.own_address", silent)
         let_in.caller(parse(AUTO, set()), stack.resources(), print)
 
 

@@ -27,14 +27,14 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 import pytest
 
-from components.network import Network
-from components.zones import zones_of_account
-from graphs import bucket, storage
+from components.cluster.network import Network
+from components.cluster.zones import zones_of_account
+from manifests.cache import bucket, storage
 from ops.aws.own import own
-from stacks import wiring_eks_services
 from stacks.plan import StackPlan
 from stacks.sections.tags import TagSettings
-from stacks.wiring_services import Storage
+from stacks.wiring import eks_services as wiring_eks_services
+from stacks.wiring.services import Storage
 from tests.aws import refusals
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
@@ -268,13 +268,13 @@ def test_who_made_the_cluster_and_is_listed_later_keeps_one_entry(account: World
 
 
 def test_the_creators_entry_is_the_only_one(account: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stacks.wiring_eks.is_caller", lambda *_: False)
+    monkeypatch.setattr("stacks.wiring.eks.is_caller", lambda *_: False)
     refused(account, "access entry", cluster={"admins": [FIRST]})
 
 
 def test_an_add_on_of_another_kubernetes_is_refused(account: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "components.eks_addons.held", lambda *_: pulumi.Output.from_input("v1.30.0-eksbuild.1")
+        "components.cluster.eks_addons.held", lambda *_: pulumi.Output.from_input("v1.30.0-eksbuild.1")
     )
     refused(account, "add-on")
 
@@ -294,7 +294,7 @@ def test_a_spare_zone_is_not_the_one_that_a_pool_names(monkeypatch: pytest.Monke
     knobs: dict[str, dict[str, Any]] = {"cluster": {"region": "us-east-1"}, "pool": {"zones": ["us-east-1d"]}}
     config = with_knobs(config_of("disagg-h100-vllm"), knobs)
     if not named:
-        monkeypatch.setattr("stacks.wiring_eks.zones_of_account", lambda a, b, _: zones_of_account(a, b))
+        monkeypatch.setattr("stacks.wiring.eks.zones_of_account", lambda a, b, _: zones_of_account(a, b))
     with world("us-east-1", lacks=("us-east-1b",)) as account:
         stack = Stack(account, "disagg-h100-vllm")
         if named:

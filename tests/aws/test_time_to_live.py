@@ -9,7 +9,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from graphs import time_to_live
+from manifests.services import time_to_live
 from ops import reap
 from ops.pulumi import automation
 from ops.pulumi.command import PulumiError

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from components.network import subnet_ranges, zones_with
+from components.cluster.network import subnet_ranges, zones_with
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile
 from ops.synth import masked

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from moto.iam.aws_managed_policies import aws_managed_policies_data
 
-from graphs.names import POOL_LABEL
+from manifests.names import POOL_LABEL
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
 

@@ -11,8 +11,8 @@ from ops.diff.compare import resource_changes
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
 from ops.synth import described
-from stacks import wiring_eks
 from stacks.settings import ConfigError
+from stacks.wiring import eks as wiring_eks
 from tests.components.test_eks_stacks import PROJECT
 
 B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}

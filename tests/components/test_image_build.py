@@ -9,10 +9,10 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from components.image_build import BuiltImageArgs, docker_build, image_tag, run_build
+from components.aws.image_build import BuiltImageArgs, docker_build, image_tag, run_build
+from facts.hardware import Arch
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi.stack_file import StackFile
-from targets.hardware import Arch
 from targets.knobs import ImageBuild
 
 PROJECT = Path(__file__).parents[2]

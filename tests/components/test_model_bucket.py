@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from components.model_bucket import ModelBucket, ModelBucketArgs, policy_document, tls_alone
-from components.model_cache import Bucket, ModelCache, ModelCacheArgs
+from components.cache.model_bucket import ModelBucket, ModelBucketArgs, policy_document, tls_alone
+from components.cache.model_cache import Bucket, ModelCache, ModelCacheArgs
+from facts.weights import MODEL_ID, MODEL_REVISION, Weights
 from ops.evaluate import Resource
-from targets.weights import MODEL_ID, MODEL_REVISION, Weights
 from tests.components.recording import Deployed, deploy
 
 KINDS = {

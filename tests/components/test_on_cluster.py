@@ -7,15 +7,15 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.existing_cluster import ExistingCluster, ExistingClusterArgs
-from components.inference_graph import InferenceGraph, InferenceGraphArgs
+from components.cluster.existing_cluster import ExistingCluster, ExistingClusterArgs
+from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
-from components.platform import DynamoPlatform, DynamoPlatformArgs
-from graphs import secrets
-from graphs.deployment import graph_deployment
+from components.services.platform import DynamoPlatform, DynamoPlatformArgs
+from facts.hardware import INSTANCE_TYPES
+from manifests.graph.deployment import graph_deployment
+from manifests.services import secrets
 from ops.evaluate import Resource, Secret, run
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool

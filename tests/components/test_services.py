@@ -7,28 +7,29 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.cache.model_cache import ModelCache, ModelCacheArgs
+from components.cache.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
 from components.charts import Release
-from components.inference_extension import InferenceExtension
 from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
-from components.model_cache import ModelCache, ModelCacheArgs
-from components.monitoring import Monitoring, MonitoringArgs
-from components.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
-from components.secret_access import SecretAccess, SecretAccessArgs
-from components.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
-from graphs import objects, secrets
-from graphs.image_pull import daemon_sets
-from graphs.ingress import Route, manifests
-from graphs.monitoring.dashboards import config_map
-from graphs.monitoring.pod_monitors import pod_monitors
-from graphs.names import RETAINED
-from graphs.secrets import AwsSecret
-from graphs.sizing import sizing_request
-from graphs.storage import efs_storage_class
+from components.services.inference_extension import InferenceExtension
+from components.services.monitoring import Monitoring, MonitoringArgs
+from components.services.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
+from components.services.secret_access import SecretAccess, SecretAccessArgs
+from facts.releases import Version
+from facts.versions import KUBE_PROMETHEUS_STACK, Chart
+from manifests import objects
+from manifests.cache.storage import efs_storage_class
+from manifests.monitoring.dashboards import config_map
+from manifests.monitoring.pod_monitors import pod_monitors
+from manifests.names import RETAINED
+from manifests.services import secrets
+from manifests.services.image_pull import daemon_sets
+from manifests.services.ingress import Route, manifests
+from manifests.services.secrets import AwsSecret
+from manifests.services.sizing import sizing_request
 from ops.evaluate import Resource, Secret
 from targets.plan import all_weights
-from targets.releases import Version
 from targets.sizing import Sizing
-from targets.versions import KUBE_PROMETHEUS_STACK, Chart
 from tests.components.recording import Deployed, deploy, named
 from tests.components.test_on_cluster import plan
 

@@ -17,7 +17,7 @@ from embedded.operator import admission
 from embedded.operator.definitions import definitions
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.processes import locked
-from targets.releases import LATEST_PATCH, Version
+from facts.releases import LATEST_PATCH, Version
 from tests.waiting import eventually
 
 NEWEST = max(map(Version.parse, LATEST_PATCH.values()))

@@ -11,8 +11,9 @@ import pytest
 import yaml
 
 from embedded.paths import PROJECT
-from graphs import benchmark, model_cache
-from graphs.benchmark import JobSpec
+from manifests.benchmark import job as benchmark
+from manifests.benchmark.job import JobSpec
+from manifests.cache import model_cache
 from measure import job as run_job
 from measure.run import BenchmarkError
 from tests.embedded.conftest import Cluster
@@ -84,7 +85,7 @@ def test_results_come_out_of_the_reader_as_they_are(tmp_path: Path) -> None:
 
 def script(plan: dict[str, Any], folder: Path, python: Path) -> subprocess.CompletedProcess[str]:
     (folder / "plan.json").write_text(json.dumps(plan))
-    path = PROJECT / "graphs" / "scripts" / benchmark.SCRIPT
+    path = PROJECT / "pods" / benchmark.SCRIPT
     return subprocess.run(
         [str(python), str(path), str(folder / "plan.json")],
         env={"HOME": str(folder), "TMPDIR": str(folder), "PATH": ""},

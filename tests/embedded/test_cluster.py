@@ -15,8 +15,8 @@ import yaml
 from embedded import cluster as embedded
 from embedded import nodes, processes
 from embedded.cluster import ClusterError
-from targets.hardware import INSTANCE_TYPES
-from targets.versions import EMBEDDED_KUBERNETES
+from facts.hardware import INSTANCE_TYPES
+from facts.versions import EMBEDDED_KUBERNETES
 from tests.embedded.conftest import Cluster
 
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "operator")

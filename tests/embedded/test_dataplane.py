@@ -17,7 +17,7 @@ from embedded import dynamo, endpoints
 from embedded.dynamo import DynamoError, Installation
 from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
 from embedded.paths import PROJECT
-from graphs.names import VERSION_LABEL
+from manifests.names import VERSION_LABEL
 from tests.embedded.conftest import Cluster
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, NEWEST, PARSERS, DataPlane, worker
 

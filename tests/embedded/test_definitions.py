@@ -11,7 +11,7 @@ from embedded.cluster import ClusterError
 from embedded.operator import admission
 from embedded.operator.definitions import definitions, structural
 from embedded.operator.platform import GraphVersion, Platform
-from targets.releases import Version
+from facts.releases import Version
 from tests.embedded.conftest import NEWEST, Cluster, served_graphs
 from tests.embedded.example_graphs import Graph, alpha, beta, changed
 

@@ -6,7 +6,7 @@ import pytest
 
 from embedded import dynamo
 from embedded.processes import Report
-from targets.releases import DEFAULT, LATEST_PATCH, Version
+from facts.releases import DEFAULT, LATEST_PATCH, Version
 from tests import matrix
 from tests.matrix import RELEASES, Cell
 

@@ -1,7 +1,7 @@
 """Simulated nodes against what real ones show."""
 
 from embedded import nodes
-from targets.hardware import INSTANCE_TYPES
+from facts.hardware import INSTANCE_TYPES
 
 GB200 = INSTANCE_TYPES["p6e-gb200.36xlarge"]
 CPU = INSTANCE_TYPES["m7i.4xlarge"]

@@ -18,7 +18,7 @@ from embedded import processes
 from embedded.cluster import ClusterError
 from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE
 from embedded.operator.platform import GraphVersion, Platform
-from targets import releases
+from facts import releases
 from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
 from tests.waiting import eventually
 

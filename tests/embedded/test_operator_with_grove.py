@@ -7,7 +7,7 @@ import pytest
 from embedded.operator import grove, pods
 from embedded.operator.platform import Platform
 from embedded.operator.status import failed, status
-from targets.releases import Version
+from facts.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
 PLATFORM = Platform(version=Version(1, 2, 1), grove=True)

@@ -9,7 +9,7 @@ from embedded.operator.components import components
 from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE, Generation
 from embedded.operator.platform import Platform
 from embedded.operator.status import NO_ORCHESTRATOR, failed, status
-from targets.releases import Version
+from facts.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
 PLATFORM = Platform(version=Version(1, 4, 2))

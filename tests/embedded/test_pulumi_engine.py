@@ -12,10 +12,10 @@ import yaml
 from pulumi import automation
 
 from embedded import cluster
-from embedded.paths import PROJECT
 from ops import synth
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile
+from tests.project import PROGRAM, PROJECT
 
 pytestmark = [
     pytest.mark.engine,
@@ -28,7 +28,7 @@ pytestmark = [
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The project beside itself: same code, a stack file and an embedded cluster of its own."""
     folder = tmp_path_factory.mktemp("engine")
-    for name in ("Pulumi.yaml", "__main__.py", "stacks", "targets", "graphs", "components", ".venv"):
+    for name in ("Pulumi.yaml", "__main__.py", *PROGRAM, ".venv"):
         (folder / name).symlink_to(PROJECT / name)
     shutil.copy(PROJECT / "Pulumi.dev.yaml", folder)
     try:

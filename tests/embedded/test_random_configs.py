@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from embedded.operator.platform import GraphVersion, Platform
-from graphs.deployment import graph_deployment
+from facts.hardware import INSTANCE_TYPES
+from facts.releases import LATEST_PATCH
+from manifests.graph.deployment import graph_deployment
 from stacks.load import parse
 from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
 from targets.platform import Addon
-from targets.releases import LATEST_PATCH
 from tests.embedded.conftest import Cluster, served_graphs
 
 Served = tuple[Platform, GraphVersion]

@@ -16,7 +16,7 @@ import pytest
 from embedded import cluster
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from graphs.names import MANAGED_BY
+from manifests.names import MANAGED_BY
 from ops.deploy import deploy
 from ops.stack.stack import find
 

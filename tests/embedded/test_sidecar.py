@@ -14,9 +14,9 @@ import pytest
 from embedded import endpoints
 from embedded.dynamo_graph import environment
 from embedded.processes import free_ports
-from graphs import frontend, probes
+from facts.hardware import INSTANCE_TYPES
+from manifests.graph import frontend, probes
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.pool import Pool
 from targets.resolve import resolve

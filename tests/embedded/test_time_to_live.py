@@ -15,13 +15,13 @@ import yaml
 
 from embedded.cluster import ClusterError
 from embedded.paths import PROJECT
-from graphs import time_to_live
-from graphs.time_to_live import NodeGroups, TimeToLiveSpec, manifests
+from manifests.services import time_to_live
+from manifests.services.time_to_live import NodeGroups, TimeToLiveSpec, manifests
 from tests.embedded import example_graphs
 from tests.embedded.conftest import Cluster
 from tests.waiting import eventually
 
-SCRIPT = PROJECT / "graphs" / "scripts" / time_to_live.SCRIPT
+SCRIPT = PROJECT / "pods" / time_to_live.SCRIPT
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ import pytest
 
 from embedded import dynamo, processes
 from embedded.dynamo_graph import ENGINE, environment
-from graphs.scripts import run_workers
-from graphs.worker_pod import DISCOVERY_ANNOTATION
-from targets.weights import MODEL_ID
+from facts.weights import MODEL_ID
+from manifests.graph.worker_pod import DISCOVERY_ANNOTATION
+from pods import run_workers
 from tests.embedded.conftest import Cluster
 from tests.waiting import eventually
 

@@ -12,8 +12,9 @@ from typing import NoReturn
 import pytest
 from pulumi import automation
 
-PROJECT = Path(__file__).parents[2]
-SHARED = ("Pulumi.yaml", "__main__.py", "components", "graphs", "stacks", "targets", ".venv")
+from tests.project import PROGRAM, PROJECT
+
+SHARED = ("Pulumi.yaml", "__main__.py", *PROGRAM, ".venv")
 
 
 @dataclass(frozen=True)

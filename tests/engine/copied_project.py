@@ -9,7 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from tests.engine.conftest import PROJECT, Engine, kubernetes_plugin
+from tests.engine.conftest import Engine, kubernetes_plugin
+from tests.project import PROJECT
 
 _CODE = ("Pulumi.yaml", "__main__.py", *(each.parent.name for each in PROJECT.glob("*/__init__.py")))
 Done = subprocess.CompletedProcess[str]

@@ -11,7 +11,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.engine.conftest import PROJECT, offline_engine
+from tests.engine.conftest import offline_engine
+from tests.project import PROJECT
 
 STATES = Path(__file__).parent / "states"
 _LONG = 3000

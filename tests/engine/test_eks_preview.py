@@ -12,7 +12,8 @@ from pulumi import automation
 
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile, stacks
-from tests.engine.conftest import PROJECT, Engine
+from tests.engine.conftest import Engine
+from tests.project import PROJECT
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 

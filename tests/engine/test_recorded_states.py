@@ -11,9 +11,10 @@ import pytest
 from pulumi import automation
 from pulumi.automation import OpType
 
-from tests.engine.conftest import PROJECT, Engine
+from tests.engine.conftest import Engine
 from tests.engine.record import STATES, read
 from tests.golden_files import compare
+from tests.project import PROJECT
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
 DEAR = (

@@ -20,7 +20,7 @@ from pulumi import automation
 from embedded import cluster, processes
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from graphs.names import MANAGED_BY
+from manifests.names import MANAGED_BY
 from ops.pulumi import pending
 from ops.pulumi.locks import unlocked
 from tests.engine.conftest import Engine

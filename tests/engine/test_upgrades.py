@@ -11,9 +11,9 @@ import pulumi_aws as aws
 import pytest
 from pulumi import automation
 
-from components.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from facts.hardware import INSTANCE_TYPES
 from targets.capacity import CapacityKnobs
-from targets.hardware import INSTANCE_TYPES
 from tests.engine.conftest import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]

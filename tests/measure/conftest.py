@@ -8,7 +8,7 @@ import pytest
 
 from embedded import processes, supervisor
 from embedded.dynamo_graph import ENGINE
-from graphs import benchmark
+from manifests.benchmark import job as benchmark
 from measure import aiperf
 from measure import driver as measure
 from measure.local import run_script

@@ -7,15 +7,15 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from graphs import benchmark
-from graphs.benchmark import Point
+from facts.versions import AIPERF_VERSION
+from manifests.benchmark import job as benchmark
+from manifests.benchmark.job import Point
 from measure import driver as measure
 from measure import run as runs
 from measure.results import EXPORT, Results
 from measure.results import load as load_results
 from measure.run import RAW, Hardware, Load, Run, Subject, Traffic
 from targets.target import Benchmark
-from targets.versions import AIPERF_VERSION
 
 SHAPE = Benchmark(isl=64, osl=16, concurrency=4, requests=24, warmup=2, dataset_entries=24)
 SWEEP = (1, 4)

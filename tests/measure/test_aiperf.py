@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from facts.versions import AIPERF_VERSION
 from measure import aiperf
-from targets.versions import AIPERF_VERSION
 
 WAITS = "import pathlib, sys, time\nwhile not pathlib.Path(sys.argv[1]).exists(): time.sleep(0.01)"
 

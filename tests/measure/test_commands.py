@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from graphs import benchmark, benchmark_command
+from manifests.benchmark import command as benchmark_command
+from manifests.benchmark import job as benchmark
 from targets.catalogue import TARGETS
 
 PARSE = Path(__file__).parent / "parse_aiperf.py"

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from graphs import benchmark
+from manifests.benchmark import job as benchmark
 from measure.local import run_script
 from measure.results import METRIC
 from measure.results import load as load_results

@@ -6,16 +6,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from embedded import nodes
-from graphs.compute_domain import compute_domain
-from graphs.deployment import graph_deployment
-from graphs.model_cache import claim
-from graphs.names import POOL_LABEL
+from facts.releases import LATEST_PATCH
+from manifests.cache.model_cache import claim
+from manifests.graph.compute_domain import compute_domain
+from manifests.graph.deployment import graph_deployment
+from manifests.names import POOL_LABEL
 from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from targets.releases import LATEST_PATCH
 from tests.operator.release import Object
 
 _CASE = "dynamo-gpt-oss/case"

@@ -5,7 +5,7 @@ from typing import Any
 
 import yaml
 
-from graphs.model_cache import claim
+from manifests.cache.model_cache import claim
 from tests.embedded.example_graphs import Graph, alpha, beta, changed
 from tests.operator import normal
 from tests.operator.release import Object

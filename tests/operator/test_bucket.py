@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from graphs import bucket
-from graphs.deployment import graph_deployment
+from manifests.cache import bucket
+from manifests.graph.deployment import graph_deployment
 from stacks.load import parse
 from stacks.plan import StackPlan
 from tests.operator.cases import cases

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphs.deployment import graph_deployment
+from manifests.graph.deployment import graph_deployment
 from stacks.settings import ConfigError
 from tests.embedded.example_graphs import alpha, beta, changed
 from tests.operator import fields

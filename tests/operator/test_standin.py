@@ -9,7 +9,7 @@ from embedded.operator import deployments
 from embedded.operator.components import components
 from embedded.operator.generations import hashes, worker_hash
 from embedded.operator.platform import Platform
-from targets.releases import LATEST_PATCH, Version
+from facts.releases import LATEST_PATCH, Version
 from tests.embedded.example_graphs import Graph, changed, stored
 from tests.operator import normal, observe
 

@@ -8,7 +8,7 @@ import pytest
 
 from embedded import cluster
 from embedded.operator.platform import GraphVersion, Platform
-from targets.releases import LATEST_PATCH, Version
+from facts.releases import LATEST_PATCH, Version
 from tests.operator import observe, verdicts
 from tests.operator.mutations import mutations
 from tests.operator.running import Operator

@@ -8,9 +8,9 @@ from typing import Any
 from embedded import cluster
 from embedded.cluster import ClusterError
 from embedded.nodes import node
-from graphs.deployment import graph_deployment
+from facts.hardware import INSTANCE_TYPES
+from manifests.graph.deployment import graph_deployment
 from stacks.plan import StackPlan
-from targets.hardware import INSTANCE_TYPES
 from tests.operator import observe
 from tests.operator.cases import Case, pool_nodes, surroundings
 from tests.operator.release import Object

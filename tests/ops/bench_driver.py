@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from graphs.benchmark import Point
+from manifests.benchmark.job import Point
 from measure import driver as measure
 from measure import lease
 from measure.guard import Ended

@@ -17,17 +17,17 @@ from typer.testing import CliRunner
 
 from embedded import dynamo, endpoints, processes
 from embedded.dynamo_graph import ENGINE, environment, plan
-from graphs.scripts.verification import checks as verification
-from graphs.scripts.verification.advice import ADVICE
-from graphs.scripts.verification.conversation import release_of
-from graphs.scripts.verification.expectation import Expectation
-from graphs.scripts.verification.results import FAILED, OK, SKIPPED, Result
-from graphs.verification import expectation
+from manifests.verification import expectation
 from ops.kubectl import NoKubectlError
 from ops.stack import cluster
 from ops.stack.cluster import Endpoint, EndpointError, reach
 from ops.stack.stack import find
 from ops.verify import verify
+from pods.verification import checks as verification
+from pods.verification.advice import ADVICE
+from pods.verification.conversation import release_of
+from pods.verification.expectation import Expectation
+from pods.verification.results import FAILED, OK, SKIPPED, Result
 from tests.live import (
     AGGREGATED,
     DISAGGREGATED,

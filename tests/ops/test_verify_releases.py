@@ -8,11 +8,11 @@ import pytest
 
 from embedded import dynamo
 from embedded.dynamo_graph import ENGINE, Graph
-from graphs.scripts.verification.advice import ADVICE
-from graphs.scripts.verification.checks import verify
-from graphs.scripts.verification.expectation import Expectation
-from graphs.scripts.verification.results import FAILED, SKIPPED, Result
-from targets.releases import DEFAULT, LATEST_PATCH
+from facts.releases import DEFAULT, LATEST_PATCH
+from pods.verification.advice import ADVICE
+from pods.verification.checks import verify
+from pods.verification.expectation import Expectation
+from pods.verification.results import FAILED, SKIPPED, Result
 from tests.live import AT_ONCE, MODEL, PARSERS, DataPlane, graph, installed, started, worker
 
 RUNNABLE = [release for release in LATEST_PATCH.values() if not dynamo.unavailable(release)]

@@ -1,21 +1,21 @@
-"""Every command line that graphs/ writes is taken by the argument parser of the release that will read it."""
+"""Every command line that manifests/ writes is taken by the argument parser of the release that will read it."""
 
 import shlex
 from collections.abc import Iterator, Mapping
 
 import pytest
 
-from graphs import worker_pod
-from graphs.deployment import graph_deployment
+from facts.engines import Engine
+from facts.hardware import INSTANCE_TYPES, InstanceType
+from facts.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
+from manifests.graph import worker_pod
+from manifests.graph.deployment import graph_deployment
+from stacks.rules.graphs import graph_problems
 from targets.catalogue import TARGETS
-from targets.checks import graph_problems
 from targets.engine_knobs import KNOBS
-from targets.engines import Engine
-from targets.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool
-from targets.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 from targets.resolve import resolve
 from targets.target import Target
 from tests.parsers.harness import RELEASES, parse_all

@@ -1,4 +1,4 @@
-"""The published guides' own command lines against the releases' parsers: what the dialects in graphs/ rest on."""
+"""The published guides' own command lines against the releases' parsers: what the dialects in manifests/ rest on."""
 
 import pytest
 

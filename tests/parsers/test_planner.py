@@ -1,12 +1,12 @@
-"""Every Planner configuration that graphs/ writes is taken by the Planner of its release, each key as it was meant."""
+"""Every Planner configuration of ours is taken by the Planner of its release, each key as it was meant."""
 
 from dataclasses import replace
 
 import pytest
 
+from facts.releases import LATEST_PATCH
 from targets.parts import Planner
-from targets.releases import LATEST_PATCH
-from tests.graphs.test_autoscaling import plan, planner_of
+from tests.manifests.test_autoscaling import plan, planner_of
 from tests.parsers.harness import run_child
 
 RELEASE = LATEST_PATCH["1.6"]

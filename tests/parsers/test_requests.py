@@ -1,11 +1,11 @@
-"""Every request that graphs/ writes is taken, whole, by the profiler of each release that it may be sent to."""
+"""Every request that manifests/ writes is taken, whole, by the profiler of each release that it may be sent to."""
 
 import pytest
 
-from graphs.sizing import sizing_request
-from targets.releases import LATEST_PATCH, Version
+from facts.releases import LATEST_PATCH, Version
+from manifests.services.sizing import sizing_request
 from targets.sizing import Sizing, known_since
-from tests.graphs.test_sizing import ON_EVERY_GPU, QUESTION
+from tests.manifests.test_sizing import ON_EVERY_GPU, QUESTION
 from tests.parsers.harness import run_child
 
 LOADS = (QUESTION, Sizing(ttft=0.5, itl=0.01, isl=1, osl=1, request_rate=2.5))

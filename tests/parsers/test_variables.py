@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from graphs.workers import worker_command
+from facts.engines import Engine
+from facts.releases import LATEST_PATCH, Version
+from manifests.graph.workers import worker_command
+from stacks.rules.graphs import graph_problems
 from targets.catalogue import TARGETS
-from targets.checks import graph_problems
-from targets.engines import Engine
 from targets.plan import GraphPlan
-from targets.releases import LATEST_PATCH, Version
 from targets.target import Target
 from tests.parsers.test_command_lines import plans
 

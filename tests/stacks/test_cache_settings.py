@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from graphs.deployment import graph_deployment
+from manifests.graph.deployment import graph_deployment
 from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from graphs.charts import platform_chart
+from facts.releases import LATEST_PATCH, Version
+from manifests.services.charts import platform_chart
 from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import PROJECT, ConfigError
 from targets.platform import Discovery, Platform
-from targets.releases import LATEST_PATCH, Version
 
 STACK: dict[str, Any] = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing", "efa": True}}
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from graphs.names import POOL_LABEL
-from graphs.placement import worker_affinity
+from manifests.graph.placement import worker_affinity
+from manifests.names import POOL_LABEL
 from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from graphs.names import RETAINED
+from manifests.names import RETAINED
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
 from tests.dependencies import before

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from facts.hardware import INSTANCE_TYPES
+from facts.versions import DYNAMO
 from stacks.load import from_text, parse
 from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
-from targets.versions import DYNAMO
 from tests.targets.instances import instance_names
 
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing", "efa": True}}

@@ -1,7 +1,7 @@
 """Which instance types run a target."""
 
+from facts.hardware import INSTANCE_TYPES
 from targets.catalogue import TARGETS
-from targets.hardware import INSTANCE_TYPES
 
 
 def instance_names(name: str) -> str:

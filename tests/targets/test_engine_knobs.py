@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
-from graphs.workers import engine_files, worker_command
+from facts.engines import Engine
+from manifests.graph.workers import engine_files, worker_command
 from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.engine_knobs import KNOBS, EngineKnobs
-from targets.engines import Engine
 from targets.knobs import GraphKnobs, RoleKnobs
 from targets.plan import GraphPlan
 from targets.resolve import resolve

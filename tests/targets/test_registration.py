@@ -2,9 +2,9 @@
 
 import pytest
 
+from facts.engines import Role
+from facts.hardware import INSTANCE_TYPES
 from targets.catalogue import TARGETS
-from targets.engines import Role
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.pool import Pool
 from targets.registration import component_names

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from facts.hardware import INSTANCE_TYPES
+from stacks.rules.graphs import graph_problems
 from targets.catalogue import TARGETS
-from targets.checks import graph_problems
-from targets.hardware import INSTANCE_TYPES
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool

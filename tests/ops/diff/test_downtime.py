@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graphs.deployment import graph_deployment
+from manifests.graph.deployment import graph_deployment
 from ops.diff.compare import resource_changes
 from ops.diff.diff import Format, StackDiff, render
 from stacks.load import parse

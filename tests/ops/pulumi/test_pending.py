@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 from pulumi import automation
 
-from graphs.names import MANAGED_BY
+from manifests.names import MANAGED_BY
 from ops.pulumi import pending
 
 URN = "urn:pulumi:s::dynamo-gpt-oss::"

@@ -1,0 +1,1 @@
+"""A graph, and the Jobs that verify and measure it."""

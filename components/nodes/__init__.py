@@ -1,0 +1,1 @@
+"""GPU nodes: pools, their capacity, their launch templates, and what makes them usable."""

@@ -1,0 +1,1 @@
+"""What graphs need on a cluster: the platform, monitoring, access to secrets, an end."""

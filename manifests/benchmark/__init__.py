@@ -1,0 +1,1 @@
+"""Benchmarks: the points that are measured, their command lines, and the Job. Pure."""

@@ -1,0 +1,45 @@
+"""How a graph's pods get at the models: the shared cache, a copy of it on their node, or a copy of a bucket. Pure."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from manifests.cache import bucket, local_copy
+from manifests.names import CACHE_CLAIM, CACHE_PATH
+from targets.plan import GraphPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class PodCache:
+    """Parts of a pod. mount: of the container that reads. spec: more of the PodSpec."""
+
+    volumes: list[dict[str, Any]]
+    mount: dict[str, Any]
+    spec: dict[str, Any]
+
+
+def pod_cache(plan: GraphPlan, *, weights: bool) -> PodCache:
+    """For pods of a graph. weights: whether they load them, which others have no use for."""
+    copied = bool(plan.copied_weights) and weights
+    if plan.cache.from_bucket:
+        gib, models = (plan.copy_gib, plan.copied_weights) if copied else (None, plan.cache.weights)
+        return PodCache(
+            volumes=bucket.volumes(gib),
+            mount=mount(),
+            spec={"initContainers": bucket.fetching(plan.image.reference, models, gib)},
+        )
+    shared = {
+        "name": CACHE_CLAIM,
+        "persistentVolumeClaim": {"claimName": plan.cache.claim or CACHE_CLAIM, "readOnly": True},
+    }
+    if copied:
+        return PodCache(
+            volumes=[shared, *local_copy.volumes(plan)],
+            mount=local_copy.mount(),
+            spec={"initContainers": [local_copy.init_container(plan)]},
+        )
+    return PodCache(volumes=[shared], mount=mount(), spec={})
+
+
+def mount() -> dict[str, Any]:
+    """The shared cache in a container, or what stands for it."""
+    return {"name": CACHE_CLAIM, "mountPath": CACHE_PATH, "readOnly": True}

@@ -1,0 +1,1 @@
+"""Command lines and engine files, a module for each engine. Pure."""

@@ -1,0 +1,1 @@
+"""A graph as its DynamoGraphDeployment: components, pods, placement, probes. Pure."""

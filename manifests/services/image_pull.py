@@ -1,0 +1,63 @@
+"""DaemonSets that pull the graphs' images as soon as a GPU node joins. Pure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from manifests import objects
+from manifests.gpu_nodes import GPU_TAINT
+from targets.plan import GraphPlan
+
+NAME = "image-pull"
+INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
+"""On a node from the moment it joins, unlike what GPU Feature Discovery finds out later."""
+
+
+def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[objects.Object]:
+    """One for each type of GPU node, with the images of the graphs that run there; the first graph's comes first."""
+    types = dict.fromkeys(plan.pool.instance.name for plan in plans if plan.pool.instance.gpus)
+    return [
+        _daemon_set(
+            f"{NAME}-{instance_type.replace('.', '-')}" if position else NAME,
+            instance_type,
+            [plan for plan in plans if plan.pool.instance.name == instance_type],
+            namespace,
+        )
+        for position, instance_type in enumerate(types)
+    ]
+
+
+def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], namespace: str) -> dict[str, Any]:
+    """One sleeping container for each image on every node of the type.
+
+    While it sleeps the kubelet takes no image away. It asks for no GPU, and is given none where the container runtime
+    would give them to whoever has the images' own environment.
+    """
+    images = sorted({each.image.reference for each in plans})
+    pull_secrets = sorted({each.image.pull_secret for each in plans if each.image.pull_secret})
+    pod = objects.pod(
+        pull_secrets,
+        nodeSelector={INSTANCE_TYPE_LABEL: instance_type},
+        tolerations=[GPU_TAINT.toleration],
+        automountServiceAccountToken=False,
+        # `sleep` as the first process hears no SIGTERM.
+        terminationGracePeriodSeconds=1,
+        containers=[_container(f"image-{position}", image) for position, image in enumerate(images)],
+    )
+    spec = {
+        "selector": {"matchLabels": {"app": name}},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": objects.pod_template(pod, {"app": name}),
+    }
+    made = objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
+    # Else an update would wait for 20 GB on every node before it goes on to the graphs.
+    return objects.annotated(made, objects.UNAWAITED)
+
+
+def _container(name: str, image: str) -> dict[str, Any]:
+    return objects.container(
+        name,
+        image,
+        ["sleep", "infinity"],
+        env=[{"name": "NVIDIA_VISIBLE_DEVICES", "value": "void"}],
+        resources={"requests": {"cpu": "1m", "memory": "8Mi"}, "limits": {"memory": "64Mi"}},
+    )

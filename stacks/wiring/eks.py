@@ -1,0 +1,250 @@
+"""Wiring of stacks on EKS. The program imports this module for them alone: it brings pulumi_aws with it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple
+
+import pulumi
+import pulumi_aws as aws
+
+from components.aws import provider as aws_provider
+from components.aws.budget import Budget, BudgetArgs
+from components.cluster.eks_cluster import EksCluster, EksClusterArgs
+from components.cluster.existing_eks_cluster import ExistingEksCluster, ExistingEksClusterArgs
+from components.cluster.network import Network, NetworkArgs, zones_with
+from components.cluster.zones import zones_of_account
+from components.nodes.gpu_enablement import GpuEnablement, GpuEnablementArgs
+from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.nodes.node_release import Versions
+from manifests.gpu_nodes import pool_labels
+from stacks.before_up import public_ranges
+from stacks.cost import cpu_instance
+from stacks.plan import StackPlan
+from stacks.pools import PoolPlan
+from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
+from stacks.sections.cluster import NewEksCluster
+from stacks.settings import PROJECT
+from targets.aws_access import is_caller
+from targets.capacity import is_local_zone
+from targets.knobs import MAIN_POOL
+
+
+@dataclass(frozen=True, kw_only=True)
+class Eks:
+    """An EKS cluster and what else of AWS the stack's other parts need. subnets: private subnet ids by zone.
+
+    zones: where each of them really is, if AWS chose it. tags: those that never change, for launched instances. ssm:
+    whether Session Manager reaches nodes. versions: of the nodes, None on a cluster that is there.
+    """
+
+    cluster: EksCluster | ExistingEksCluster
+    provider: aws.Provider
+    vpc_id: pulumi.Input[str]
+    subnets: Mapping[str, pulumi.Input[str]]
+    zones: Mapping[str, pulumi.Input[str]]
+    tags: Mapping[str, str]
+    ssm: bool
+    versions: Versions | None = None
+
+    def file_system_zones(self, pool_zones: Sequence[str]) -> list[str]:
+        """Zones for mount targets, the GPU pool's first; Local Zones take none."""
+        zones = [zone for zone in self.subnets if not is_local_zone(zone)]
+        return sorted(zones, key=lambda zone: zone not in pool_zones)
+
+
+def eks(stack: StackPlan) -> Eks:
+    """The stack's EKS cluster, made or found."""
+    spec, name = stack.cluster, pulumi.get_stack()
+    assert isinstance(spec, NewEksCluster | ExistingEksSettings)
+    tags = stack.billing.tags.applied(project=PROJECT, stack=name, target=stack.target.name)
+    fixed = stack.billing.tags.fixed(project=PROJECT, stack=name)
+    provider = aws_provider.provider("aws", spec.region, spec.aws, tags)
+    caller = aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider))
+    public = public_ranges(stack, caller)
+    if isinstance(spec, ExistingEksSettings):
+        return _existing(stack, spec, provider, fixed)
+    spec = spec.model_copy(update={"public_access_from": public})
+    if spec.budget is not None:
+        limit = BudgetArgs(stack=name, usd_per_month=spec.budget.usd_per_month, notify=spec.budget.notify)
+        Budget("budget", limit, pulumi.ResourceOptions(providers=[provider]))
+    if spec.name is None:
+        first = pulumi.Stash("named-after", input=name).output
+        first.apply(partial(_refuse_rename, name))
+    return _new(stack, spec, _Made(spec.name or _default_name(name), caller.arn, fixed), provider)
+
+
+def _default_name(stack: str) -> str:
+    """What a cluster is called that the stack file does not name."""
+    if not re.fullmatch(r"[A-Za-z0-9_-]{1,30}", stack):
+        raise pulumi.RunError(
+            f"{PROJECT}:cluster.name: missing, and a cluster cannot be called dynamo-{stack} after the stack: of that "
+            "EKS takes letters, digits, - and _, and names of IAM roles leave room for 37; say another name"
+        )
+    return f"dynamo-{stack}"
+
+
+def _refuse_rename(stack: str, first: str) -> None:
+    """VPC and cluster are named after the stack as it was called first."""
+    if stack != first:
+        raise pulumi.RunError(
+            f"dynamo-gpt-oss:cluster.name: missing, so VPC and cluster are named after the stack as it was called "
+            f"first, {first}; as {stack} it would make all of them anew: `pulumi stack rename {first}` brings it back"
+        )
+
+
+def _existing(
+    stack: StackPlan, spec: ExistingEksSettings, provider: aws.Provider, tags: Mapping[str, str]
+) -> Eks:
+    cluster = ExistingEksCluster(
+        "cluster",
+        ExistingEksClusterArgs(
+            name=spec.name,
+            region=spec.region,
+            namespace=spec.namespace,
+            create_namespace=spec.create_namespace,
+            # Of other kinds a file system outlives the stack, and nothing of the cluster's.
+            retain=stack.cache.retain and stack.cache.kind == "class",
+            access=spec.aws,
+        ),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+    return Eks(
+        cluster=cluster,
+        provider=provider,
+        vpc_id=cluster.vpc_id,
+        subnets=dict(spec.subnets),
+        zones={},
+        tags=tags,
+        ssm=spec.ssm,
+    )
+
+
+class _Made(NamedTuple):
+    """What a new cluster gets besides what the stack says. deployer: ARN of the caller; None in a synth."""
+
+    name: str
+    deployer: str | None
+    tags: Mapping[str, str]
+
+
+def _new(stack: StackPlan, spec: NewEksCluster, made: _Made, provider: aws.Provider) -> Eks:
+    network = _network(stack, spec, made.name, provider)
+    subnets = network.subnets
+    versions = Versions(kubernetes=spec.version, updated=spec.updated or "")
+    cluster = EksCluster(
+        "cluster",
+        EksClusterArgs(
+            name=made.name,
+            whole_name=spec.name,
+            region=spec.region,
+            versions=versions,
+            # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
+            subnets={zone: subnets[zone] for zone in spec.zone_names},
+            public_access_from=spec.public_access_from,
+            private_access_from=spec.private_access_from,
+            admins=spec.admins,
+            listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in spec.admins),
+            cpu_instance=cpu_instance(stack),
+            cpu_nodes=spec.cpu_size,
+            file_system=stack.cache.kind if stack.cache.kind in ("efs", "fsx") else None,
+            log_retention_days=spec.log_retention_days,
+            namespace=spec.namespace,
+            create_namespace=spec.create_namespace,
+            ssm=spec.ssm,
+            extended_support=spec.extended_support,
+            protected=spec.deletion_protection,
+            tags=made.tags,
+            access=spec.aws,
+        ),
+        pulumi.ResourceOptions(providers=[provider], depends_on=network.way_out),
+    )
+    return Eks(
+        cluster=cluster,
+        provider=provider,
+        vpc_id=network.vpc_id,
+        subnets=subnets,
+        zones=network.zones,
+        tags=made.tags,
+        ssm=spec.ssm,
+        versions=versions,
+    )
+
+
+class _Network(NamedTuple):
+    """vpc_id, subnets, zones: as in Eks. way_out: what the cluster must not outlive."""
+
+    vpc_id: pulumi.Input[str]
+    subnets: Mapping[str, pulumi.Input[str]]
+    zones: Mapping[str, pulumi.Input[str]]
+    way_out: list[pulumi.Resource]
+
+
+def _network(stack: StackPlan, spec: NewEksCluster, name: str, provider: aws.Provider) -> _Network:
+    if spec.vpc is not None:
+        return _Network(spec.vpc.vpc_id, dict(spec.vpc.private_subnets), {}, [])
+    zones = zones_with(spec.zone_names, stack.pool_zones)
+    named = {zone for each in stack.pools if each.zones_named for zone in each.zones}
+    chosen = {} if spec.zones else zones_of_account(spec.zone_names, provider, named)
+    made = Network(
+        name,
+        NetworkArgs(cidr=spec.cidr, zones=zones, region=spec.region, chosen=chosen),
+        pulumi.ResourceOptions(providers=[provider]),
+    )
+    return _Network(made.vpc_id, dict(made.private_subnets), dict(made.zones), made.ready)
+
+
+def gpu_enablement(stack: StackPlan, on: Eks) -> list[pulumi.Resource]:
+    """Plugins and drivers for the GPU nodes; they wait for none of them."""
+    instances = [each.pool.instance for each in stack.pools if each.pool.instance.gpus]
+    if not stack.platform.gpu_enablement or not instances:
+        return []
+    return [
+        GpuEnablement(
+            "gpu-enablement",
+            GpuEnablementArgs(
+                efa=any(instance.efa_devices for instance in instances),
+                compute_domains=any(instance.nodes_per_ultraserver for instance in instances),
+            ),
+            pulumi.ResourceOptions(
+                providers={"kubernetes": on.cluster.provider}, depends_on=on.cluster.ready
+            ),
+        )
+    ]
+
+
+def gpu_pools(stack: StackPlan, on: Eks, before_paying: Sequence[pulumi.Resource]) -> dict[str, GpuNodePool]:
+    """The GPU nodes by pool. before_paying: what must be there first; hours that are prepaid wait for nothing."""
+    return {
+        each.pool.name: _gpu_pool(each, on, before_paying) for each in stack.pools if each.pool.instance.gpus
+    }
+
+
+def _gpu_pool(planned: PoolPlan, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool:
+    pool, capacity = planned.pool, planned.capacity
+    return GpuNodePool(
+        "gpu-nodes" if pool.name == MAIN_POOL else f"gpu-nodes-{pool.name}",
+        GpuNodePoolArgs(
+            cluster_name=on.cluster.name,
+            vpc_id=on.vpc_id,
+            cluster_security_group_id=on.cluster.security_group_id,
+            subnets={zone: on.subnets[zone] for zone in planned.zones},
+            real_zones={zone: on.zones[zone] for zone in planned.zones if zone in on.zones},
+            named_zones=planned.zones_named,
+            instance=pool.instance,
+            nodes=pool.nodes,
+            running=pool.runs,
+            capacity=capacity,
+            tags=on.tags,
+            labels=pool_labels(pool.name),
+            key=pool.key,
+            versions=on.versions,
+            ssm=on.ssm,
+            root_volume_type=planned.root_volume_type,
+        ),
+        pulumi.ResourceOptions(
+            providers=[on.provider],
+            depends_on=[*on.cluster.ready, *([] if capacity.kind.prepaid else before_paying)],
+        ),
+    )

@@ -1,0 +1,82 @@
+"""Wiring of secrets on any cluster: the token, the pull Secret, and what brings them from AWS."""
+
+from collections.abc import Sequence
+
+import pulumi
+
+from components.charts import Release
+from components.cluster.cluster_access import Cluster, on
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
+from facts import versions
+from manifests.names import TOKEN_SECRET
+from manifests.services import secrets
+from manifests.services.charts import external_secrets_values
+from manifests.services.secrets import PULL_SECRET, AwsSecret, stores
+from stacks.plan import StackPlan
+from stacks.sections.secrets import AwsSecretSettings
+
+
+def aws_secrets(stack: StackPlan) -> list[AwsSecret]:
+    """Secrets that the stack reads from AWS."""
+    said = (stack.secrets.hugging_face.aws_secret, stack.secrets.ngc.aws_secret)
+    return [_aws_secret(secret) for secret in said if secret is not None]
+
+
+def external_secrets(
+    stack: StackPlan, namespaces: Sequence[str], access: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """External Secrets and its stores, where the stack reads secrets from AWS. access: what lets it read them."""
+    regions = sorted({secret.region for secret in aws_secrets(stack)})
+    if not regions:
+        return []
+    brought = Release(chart=versions.EXTERNAL_SECRETS, values=external_secrets_values(), minutes=10)
+    args = KubernetesObjectsArgs(
+        component="ExternalSecrets",
+        release=brought if stack.secrets.external.install else None,
+        objects=stores(namespaces, regions),
+    )
+    return [KubernetesObjects("external-secrets", args, on(cluster, access))]
+
+
+def token_secret(
+    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """The Hugging Face token, where there is one. needed: External Secrets, if it brings it."""
+    said = stack.secrets.hugging_face
+    if not said.given:
+        return []
+    token = None if said.token is None else pulumi.Output.secret(said.token.get_secret_value())
+    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    args = KubernetesObjectsArgs(
+        component="HuggingFaceSecret",
+        # One that is there is not looked up: what Pulumi reads it keeps, token and all.
+        objects=secrets.token(stack.cluster.namespace, token, source, stack.secrets.external.refresh_minutes),
+        results={"secretName": said.existing_secret or TOKEN_SECRET},
+    )
+    return [KubernetesObjects("hugging-face", args, on(cluster, needed))]
+
+
+def pull_secret(
+    stack: StackPlan,
+    namespaces: Sequence[str],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> list[pulumi.Resource]:
+    """The pull Secret for NVIDIA's registry in those namespaces, where a key is given."""
+    said = stack.secrets.ngc
+    if not said.given:
+        return []
+    config = None
+    if said.api_key is not None:
+        config = pulumi.Output.secret(said.api_key.get_secret_value()).apply(secrets.docker_config)
+    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    args = KubernetesObjectsArgs(
+        component="PullSecret",
+        objects=secrets.pull_secrets(namespaces, config, source, stack.secrets.external.refresh_minutes),
+        results={"secretName": PULL_SECRET},
+    )
+    return [KubernetesObjects("ngc", args, on(cluster, needed))]
+
+
+def _aws_secret(said: AwsSecretSettings) -> AwsSecret:
+    return AwsSecret(name=said.name, region=said.region, key=said.key)

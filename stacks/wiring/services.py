@@ -1,0 +1,232 @@
+"""Wiring of what graphs need on any cluster: platform, monitoring, secrets and the cache's storage."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pulumi
+
+from components.cache.model_cache import Bucket
+from components.charts import Release
+from components.cluster.cluster_access import Cluster, directly_on, on
+from components.graph.inference_graph import InferenceGraph
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
+from components.manifests import resource
+from components.services.inference_extension import InferenceExtension
+from components.services.monitoring import Monitoring, MonitoringArgs
+from components.services.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
+from facts import versions
+from facts.releases import graph_api_version
+from manifests.cache.storage import EFS_CLASS, efs_storage_class
+from manifests.monitoring.alerts import prometheus_rule
+from manifests.monitoring.dashboards import config_map, dashboards
+from manifests.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
+from manifests.objects import Named, named, namespace
+from manifests.services.autoscaling import Scaling, scaled_objects
+from manifests.services.charts import platform_chart, platform_values, prometheus_values
+from manifests.services.image_pull import daemon_sets
+from manifests.services.ingress import Route, manifests
+from manifests.services.secrets import PULL_SECRET
+from manifests.services.sizing import sizing_request
+from stacks.cost import hourly
+from stacks.plan import StackPlan
+from targets.autoscaling import Autoscaler
+from targets.plan import GraphPlan
+
+
+@dataclass(frozen=True, kw_only=True)
+class Storage:
+    """Where the cache's claim comes from: a class, a volume, or the cluster's default where both are None.
+
+    own_root: whether the volume's root belongs to nobody yet. file_system_id: of EFS, to be used by a later stack, as
+    is bucket's name; with a bucket there is no claim.
+    """
+
+    storage_class: str | None = None
+    volume: str | None = None
+    own_root: bool = False
+    file_system_id: pulumi.Output[str] | None = None
+    bucket: Bucket | None = None
+    needed: list[pulumi.Resource] = field(default_factory=list)
+
+
+def storage(stack: StackPlan, cluster: Cluster) -> Storage:
+    """A class of the cluster, or one for an EFS file system that is there already."""
+    cache = stack.cache
+    if cache.file_system is None:
+        return Storage(storage_class=cache.storage_class)
+    made = resource(efs_storage_class(cache.file_system), directly_on(cluster))
+    return Storage(storage_class=EFS_CLASS, needed=[made])
+
+
+def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
+    """The platform's namespace, where the stack installs the platform."""
+    said = stack.platform
+    if not said.install:
+        return []
+    return [resource(namespace(said.namespace), directly_on(cluster))]
+
+
+def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
+    """Prometheus and Grafana, where the stack brings them."""
+    said = stack.monitoring
+    if said.kind != "install":
+        return []
+    wanted = Release(
+        chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
+        values=prometheus_values(said.installed()),
+        max_history=5,
+    )
+    return [Monitoring("monitoring", MonitoringArgs(release=wanted), on(cluster))]
+
+
+def watch(
+    stack: StackPlan,
+    plans: Sequence[GraphPlan],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> None:
+    """Scrape targets, alert rules and dashboards of the graphs, where the stack is monitored.
+
+    plans: graphs that are deployed; of others the alerts would say that they are missing.
+    """
+    said, namespace = stack.monitoring, stack.cluster.namespace
+    if said.kind == "none" or not plans:
+        return
+    cost = hourly(stack)
+    monitors = [
+        *(pod_monitors(plans, namespace, said.labels) if said.pod_monitors else []),
+        dcgm_service_monitor(namespace, said.labels),
+        prometheus_rule(plans, namespace, said.objectives(stack.billing.tags.end), said.labels),
+    ]
+    files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
+    watched = [Named(f"{each['kind']}-{each['metadata']['name']}".lower(), each) for each in monitors]
+    shown = named([config_map(namespace, files)])
+    args = KubernetesObjectsArgs(component="Watch", objects=[*watched, *shown])
+    KubernetesObjects("watch", args, on(cluster, needed))
+
+
+def platform(
+    stack: StackPlan,
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> DynamoPlatform:
+    """The Dynamo platform, installed or checked.
+
+    needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
+    """
+    said, wanted = stack.platform, stack.platform.wanted
+    installation = Release(
+        chart=platform_chart(wanted.version, said.namespace),
+        values=platform_values(wanted, PULL_SECRET if stack.secrets.ngc.given else None),
+        max_history=5,
+    )
+    namespace, _, operator = (said.operator or "").partition("/")
+    return DynamoPlatform(
+        "dynamo-platform",
+        DynamoPlatformArgs(
+            graph_api_version=graph_api_version(max(plan.version for plan in stack.graphs)),
+            installation=installation if said.install else None,
+            operator=ExistingOperator(namespace=namespace, name=operator, version=wanted.version)
+            if operator
+            else None,
+        ),
+        on(cluster, needed),
+    )
+
+
+def keda(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
+    """KEDA, where the stack brings it."""
+    said = stack.autoscaling
+    if said.kind is not Autoscaler.KEDA or not said.install:
+        return []
+    brought = Release(chart=replace(versions.KEDA, namespace=said.namespace), minutes=10)
+    args = KubernetesObjectsArgs(component="Keda", release=brought)
+    return [KubernetesObjects("keda", args, on(cluster))]
+
+
+def autoscaling(
+    stack: StackPlan, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> None:
+    """What KEDA is told about the graphs' workers. needed: KEDA and the graphs, whose adapters the operator makes."""
+    said, monitoring = stack.autoscaling, stack.monitoring
+    prometheus = stack.platform.wanted.prometheus
+    if said.kind is not Autoscaler.KEDA or prometheus is None:
+        return
+    scaling = Scaling(
+        prometheus=prometheus,
+        pending=said.pending_requests,
+        ttft=monitoring.ttft_seconds,
+        itl=monitoring.itl_seconds,
+        up_minutes=said.scale_up_minutes,
+        down_minutes=said.scale_down_minutes,
+    )
+    objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
+    if objects:
+        args = KubernetesObjectsArgs(component="Autoscaling", objects=named(objects))
+        KubernetesObjects("autoscaling", args, on(cluster, needed))
+
+
+def image_pull(
+    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
+) -> list[pulumi.Resource]:
+    """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
+    if not any(plan.pool.instance.gpus for plan in stack.graphs):
+        return []
+    objects = named(daemon_sets(stack.graphs, stack.cluster.namespace))
+    args = KubernetesObjectsArgs(component="ImagePull", objects=objects)
+    return [KubernetesObjects("image-pull", args, on(cluster, needed))]
+
+
+def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
+    """The InferencePool API, looked up where the main graph needs it."""
+    return (
+        [InferenceExtension("inference-extension", on(cluster))]
+        if stack.main.frontend.inference_extension
+        else []
+    )
+
+
+def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> KubernetesObjects | None:
+    """The question to Dynamo's profiler, where one is asked. needed: the platform and the whole cache.
+
+    Without the model's configuration in the cache the profiler asks Hugging Face, and where it gets no answer it
+    refuses to propose a graph of vLLM or SGLang.
+    """
+    if stack.checks.sizing is None:
+        return None
+    request = sizing_request(
+        stack.checks.sizing, stack.main, stack.cluster.namespace, stack.platform.wanted.version
+    )
+    args = KubernetesObjectsArgs(
+        component="SizingRequest",
+        objects=[Named("sizing", request)],
+        results={"name": request["metadata"]["name"]},
+    )
+    return KubernetesObjects("sizing", args, on(cluster, needed))
+
+
+def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> KubernetesObjects | None:
+    """The main graph's endpoint outside the cluster, where one is asked for."""
+    said = stack.ingress
+    if said is None:
+        return None
+    keys = {
+        client: pulumi.Output.secret(key.get_secret_value()) for client, key in sorted(said.api_keys.items())
+    }
+    namespace, _, gateway = said.gateway.partition("/")
+    route = Route(
+        namespace=stack.cluster.namespace,
+        graph=stack.main.name,
+        host=said.host,
+        gateway_namespace=namespace,
+        gateway=gateway,
+        listener=said.listener,
+        inference_extension=stack.main.frontend.inference_extension,
+    )
+    args = KubernetesObjectsArgs(
+        component="Ingress",
+        objects=manifests(route, keys, said.existing_secret),
+        one_after_another=True,
+        results={"endpoint": f"https://{said.host}/v1"},
+    )
+    return KubernetesObjects("ingress", args, on(cluster, [graph]))
