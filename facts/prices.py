@@ -110,12 +110,12 @@ class Cost:
         return None if self.unknown else self.known_usd_per_hour
 
 
-def cost(parts: Iterable[Part], region: str, said: Mapping[str, float]) -> Cost:
-    """Price the parts in a region. said: the stack's own prices in USD per hour by unit, which win over the list."""
+def cost(parts: Iterable[Part], region: str, own: Mapping[str, float]) -> Cost:
+    """Price the parts in a region. own: the stack's own prices in USD per hour by unit, which win over the list."""
 
     def usd(part: Part) -> float | None:
-        if part.unit in said:
-            return round(said[part.unit] * part.count, 4)
+        if part.unit in own:
+            return round(own[part.unit] * part.count, 4)
         listed = PRICES.get(part.unit) if part.listed else None
         return None if listed is None else round(listed.usd * part.count, 4)
 

@@ -46,10 +46,10 @@ def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
 
 def knob_words(engine: Engine, knobs: EngineKnobs, kind: type[Parallelism] | type[Limits]) -> list[str]:
     """Command-line words for an engine's settings of one kind."""
-    said = (
+    given = (
         (KNOBS[name].argument(engine), value) for name, value in knobs.values() if name in kind.model_fields
     )
-    return [word for argument, value in said if argument is not None for word in argument.words(value)]
+    return [word for argument, value in given if argument is not None for word in argument.words(value)]
 
 
 def cached(weights: Weights) -> str:

@@ -50,9 +50,9 @@ def expectation(plan: GraphPlan, *, simulated: bool = False) -> Expectation:
 
 def _conditional(plan: GraphPlan) -> bool:
     """Whether the frontend was told that it may have decode compute short prompts itself (from Dynamo 1.6)."""
-    said = plan.frontend
-    flags = any(word.startswith("--router-conditional-disagg") for word in said.extra_args)
-    return flags or any(name.startswith("DYN_ROUTER_CONDITIONAL_DISAGG") for name in said.env)
+    frontend = plan.frontend
+    flags = any(word.startswith("--router-conditional-disagg") for word in frontend.extra_args)
+    return flags or any(name.startswith("DYN_ROUTER_CONDITIONAL_DISAGG") for name in frontend.env)
 
 
 def job(plan: GraphPlan, namespace: str, *, timeout_seconds: int) -> dict[str, Any]:

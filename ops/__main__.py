@@ -41,7 +41,7 @@ def verbs() -> None:
 @app.command()
 def synth(
     stack: Stack,
-    out: Annotated[Path | None, typer.Option(help="Folder for the tree; out/<stack> if not said.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tree; by default out/<stack>.")] = None,
     form: Annotated[
         synthesis.Format, typer.Option("--format", help="What to write.")
     ] = synthesis.Format.TREE,
@@ -115,9 +115,7 @@ def timeline(
     assumption: Annotated[
         list[str] | None, typer.Option("--assume", help="Override one, as in weights-rate=100.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the pictures; out/<stack> if not said.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default out/<stack>.")] = None,
 ) -> None:
     """Simulate the stack's rollout: what runs when, and what GPU time is paid before the first token."""
     from ops import timeline as simulation
@@ -130,7 +128,7 @@ def timeline(
 
 @app.command()
 def reap(
-    stack: Annotated[str | None, typer.Option(help="This stack alone; every stack if not said.")] = None,
+    stack: Annotated[str | None, typer.Option(help="This stack alone; by default every stack.")] = None,
 ) -> None:
     """Take down what should be down by now: stacks past their tags.ttl, and benchmarks whose driver was killed."""
     from ops import reap as reaper

@@ -47,7 +47,7 @@ def bench(  # noqa: PLR0917 each is an option of the command line
         bool,
         typer.Option("--embedded", help="The stack's graph on the embedded cluster, with simulated GPUs."),
     ] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; one in out/bench if not said.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; by default one in out/bench.")] = None,
 ) -> None:
     """Deploy a stack, measure it, write a report, take it down."""
     if context.invoked_subcommand:
@@ -86,7 +86,7 @@ def compare_runs(
 def gate_run(
     against: Annotated[Path, typer.Option(help="Folder of the run that this one must not fall behind.")],
     run: Annotated[
-        Path | None, typer.Argument(help="Folder of the run; the stack's newest if not said.")
+        Path | None, typer.Argument(help="Folder of the run; by default the stack's newest.")
     ] = None,
     tolerance: Annotated[
         list[str] | None, typer.Option(help="METRIC=PERCENT that it may be worse by; may be given again.")

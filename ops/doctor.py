@@ -60,10 +60,10 @@ def check_account(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> No
 
     In another account AWS says of everything that it is not there, and Pulumi would forget what goes on costing money.
     """
-    said = plan.cluster
-    if not isinstance(said, AwsCluster):
+    cluster = plan.cluster
+    if not isinstance(cluster, AwsCluster):
         return
-    line, _ = account.caller(aws_session(said.region, said.aws), said.aws)
+    line, _ = account.caller(aws_session(cluster.region, cluster.aws), cluster.aws)
     own = line.text.split()[1] if line.verdict is Verdict.OK else None
     arns = (str((each.get("outputs") or {}).get("arn", "")).split(":") for each in resources)
     foreign = {arn[4] for arn in arns if len(arn) > 5 and arn[4].isdigit()} - {own}
@@ -81,10 +81,10 @@ def check_region(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> Non
 
     Pulumi destroys where the state says; what is left of it would be looked for elsewhere.
     """
-    said, deployed = plan.cluster, own(resources).region
-    if isinstance(said, AwsCluster) and deployed not in (None, said.region):
+    cluster, deployed = plan.cluster, own(resources).region
+    if isinstance(cluster, AwsCluster) and deployed not in (None, cluster.region):
         raise DoctorError(
-            f"cluster.region: {said.region}, but the stack is in {deployed}; set it to {deployed} again "
+            f"cluster.region: {cluster.region}, but the stack is in {deployed}; set it to {deployed} again "
             "to take the stack down"
         )
 
@@ -104,7 +104,7 @@ def examine(stack: Stack, state: automation.State) -> Iterator[Finding]:
     yield from machine.price(plan)
 
 
-def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, state: automation.State) -> Iterator[Finding]:
+def _on_aws(plan: StackPlan, cluster: AwsCluster, stack: str, state: automation.State) -> Iterator[Finding]:
     from stacks import before_up  # noqa: PLC0415  no other stack loads pulumi_aws
 
     missing = list(before_up.problems(plan, datetime.now(UTC).date()))
@@ -112,24 +112,26 @@ def _on_aws(plan: StackPlan, said: AwsCluster, stack: str, state: automation.Sta
     if not missing:
         yield ok("stack file", "says all that a deployment asks for")
     yield from machine.aws_cli()
-    session = aws_session(said.region, said.aws)
-    line, reason = account.caller(session, said.aws)
+    session = aws_session(cluster.region, cluster.aws)
+    line, reason = account.caller(session, cluster.aws)
     yield line
     if reason is None:
-        line, reason = account.region(session, said.region)
+        line, reason = account.region(session, cluster.region)
         yield line
     else:
         yield unknown("region", f"not looked at: {reason}")
-    mine = _own(said, state)
-    yield from looked(_aws_checks(plan, said, (stack, mine), session), reason, account.ERRORS)
+    mine = _own(cluster, state)
+    yield from looked(_aws_checks(plan, cluster, (stack, mine), session), reason, account.ERRORS)
 
 
-def _aws_checks(plan: StackPlan, said: AwsCluster, who: tuple[str, Own], session: object) -> Iterator[Check]:
+def _aws_checks(
+    plan: StackPlan, cluster: AwsCluster, who: tuple[str, Own], session: object
+) -> Iterator[Check]:
     """who: the stack's name, and what is its own."""
-    region = said.region
-    zones = tuple(dict.fromkeys((*said.zone_names, *plan.pool_zones)))
+    region = cluster.region
+    zones = tuple(dict.fromkeys((*cluster.zone_names, *plan.pool_zones)))
     pools = plan.pools
-    own = said if isinstance(said, NewEksCluster) and said.vpc is None else None
+    own = cluster if isinstance(cluster, NewEksCluster) and cluster.vpc is None else None
     named = (
         None
         if own is None
@@ -140,15 +142,15 @@ def _aws_checks(plan: StackPlan, said: AwsCluster, who: tuple[str, Own], session
         if each.pool.instance.gpus:
             yield Check(each.pool.key, partial(_capacity, session, region, each, own_network=own is not None))
     yield Check("vCPU quotas", partial(quotas.vcpus, session, plan, region, *who))
-    if isinstance(said, NewEksCluster):
-        if said.vpc is None:
+    if isinstance(cluster, NewEksCluster):
+        if cluster.vpc is None:
             yield Check("network quotas", partial(quotas.network, session, region, who[1]))
-        yield Check("API server", partial(reaching.new_cluster, said, api_reach.own_address))
+        yield Check("API server", partial(reaching.new_cluster, cluster, api_reach.own_address))
     else:
-        yield Check("API server", partial(reaching.existing_cluster, session, said))
+        yield Check("API server", partial(reaching.existing_cluster, session, cluster))
 
 
-def _own(said: AwsCluster, state: automation.State) -> Own:
+def _own(cluster: AwsCluster, state: automation.State) -> Own:
     """The own things of a stack; none of one that is not there, or whose state cannot be read."""
     if not automation.available():
         return Own()
@@ -156,7 +158,7 @@ def _own(said: AwsCluster, state: automation.State) -> Own:
         found = own(state.resources)
     except UserError:
         return Own()
-    return found if isinstance(said, NewEksCluster) else replace(found, cluster=said.name)
+    return found if isinstance(cluster, NewEksCluster) else replace(found, cluster=cluster.name)
 
 
 def _capacity(session: object, region: str, pool: PoolPlan, *, own_network: bool) -> Iterator[Finding]:

@@ -138,7 +138,7 @@ def _options(request: Any) -> dict[str, Any]:
     """What of a registration's options changes what the engine does, but for protect and replaceOnChanges."""
     timeouts = request.customTimeouts
     hooks = {kind.name: list(getattr(request.hooks, kind.name)) for kind in request.hooks.DESCRIPTOR.fields}
-    said = {
+    options = {
         "deleteBeforeReplace": request.deleteBeforeReplace,
         "retainOnDelete": request.retainOnDelete,
         "deletedWith": request.deletedWith,
@@ -150,7 +150,7 @@ def _options(request: Any) -> dict[str, Any]:
         },
         "hooks": {kind: names for kind, names in hooks.items() if names},
     }
-    return {option: value for option, value in said.items() if value}
+    return {option: value for option, value in options.items() if value}
 
 
 def evaluate(project: Path, stack_file: StackFile) -> Evaluation:

@@ -119,4 +119,4 @@ def _end(name: str, summary: StackSummary) -> datetime | None:
 
 
 def _silent(_: str) -> None:
-    """Which backend is asked need not be said for every stack of it."""
+    """Which backend is asked need not be repeated for every stack of it."""

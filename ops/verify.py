@@ -78,12 +78,12 @@ def verify(  # noqa: PLR0917 each is an option of the command line
         raise typer.Exit(1)
 
 
-def _release(said: str | None, url: str) -> str:
-    """The release that was said, else the frontend's own word, else the default."""
-    if said is None:
+def _release(given: str | None, url: str) -> str:
+    """The release that was given, else the frontend's own word, else the default."""
+    if given is None:
         return release_of(url) or releases.DEFAULT
     try:
-        return str(releases.Version.parse(said))
+        return str(releases.Version.parse(given))
     except ValueError as error:
         raise typer.BadParameter(f"--dynamo-version: {error}") from None
 
@@ -116,5 +116,5 @@ def _shown(endpoint: Endpoint, expected: Expectation, wait: float, *, quiet: boo
     if not quiet:
         took = f"in {time.monotonic() - began:.1f} s"
         warnings = f"; warnings: {', '.join(warned)}" if warned else ""
-        said = f"failed: {', '.join(failed)}" if failed else "it answers as it should"
-        typer.echo(f"{said}{warnings}; {took}")
+        verdict = f"failed: {', '.join(failed)}" if failed else "it answers as it should"
+        typer.echo(f"{verdict}{warnings}; {took}")

@@ -17,7 +17,7 @@ from targets.capacity import CapacityKind
 
 
 def public_ranges(stack: StackPlan, caller: aws.GetCallerIdentityResult) -> tuple[str, ...]:
-    """The ranges that reach the API server from the internet, the caller's own address among them where that is said.
+    """The ranges that reach the API server from the internet, the caller's own address among them where asked for.
 
     Raises RunError, before any resource, with a line for everything that a deployment of the stack lacks.
     """

@@ -21,8 +21,8 @@ def load() -> StackPlan:
     # The environment tells unknown keys too; an inline program of the Automation API has its config elsewhere.
     written = {key.removeprefix(f"{PROJECT}:") for key in get_config_env() if key.startswith(f"{PROJECT}:")}
     values = {key: config.get(key) for key in sorted({*by_alias(Settings), *written})}
-    said = {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
-    return from_text(said, {key for key in said if is_config_secret(key)})
+    given = {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
+    return from_text(given, {key for key in given if is_config_secret(key)})
 
 
 def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
@@ -46,7 +46,7 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
     unassigned = list(assignment_problems(settings.pools, settings.graphs))
     found = [
         *cluster_problems(stack),
-        # Of graphs on pools that they did not name nothing else can be said.
+        # Of graphs on pools that they did not name nothing else can be told.
         *(unassigned or graph_problems(stack)),
         *_plain_secrets(settings, secret_keys),
     ]

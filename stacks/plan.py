@@ -124,17 +124,17 @@ def resolve(settings: Settings) -> StackPlan:
     version = _platform_version(settings)
     pools = pool_plans(settings.target, settings.cluster, settings.pool, settings.pools, settings.graphs)
     graphs = _graphs(settings, {each.pool.name: each.pool for each in pools}, version)
-    said, target = settings.platform, TARGETS[settings.target]
+    platform, target = settings.platform, TARGETS[settings.target]
     return StackPlan(
         target=target,
         cluster=settings.cluster,
         pools=pools,
         graphs=graphs,
         platform=PlatformPlan(
-            install=said.install,
-            namespace=said.namespace,
-            operator=said.operator,
-            wanted=said.resolved(
+            install=platform.install,
+            namespace=platform.namespace,
+            operator=platform.operator,
+            wanted=platform.resolved(
                 version, min(graph.version for graph in graphs), settings.monitoring.prometheus
             ),
             gpu_enablement=settings.pool.enablement,
@@ -199,7 +199,7 @@ def _with_pull_secret(settings: Settings, knobs: GraphKnobs) -> GraphKnobs:
 
 
 def _platform_version(settings: Settings) -> Version:
-    """Where nothing is said that of the newest graph, but one that can be installed."""
+    """By default that of the newest graph, but one that can be installed."""
     if settings.platform.version:
         return Version.parse(settings.platform.version)
     graphs = (

@@ -43,22 +43,23 @@ def pool_plans(
     for graph in graphs:
         targets.setdefault(graph.pool, TARGETS[graph.target or target])
     pools = [_pool("pool", MAIN_POOL, main, targets[MAIN_POOL])]
-    for position, said in enumerate(further):
-        pools.append(_pool(f"pools[{position}]", said.name, said, targets.get(said.name, targets[MAIN_POOL])))
+    for position, settings in enumerate(further):
+        its_target = targets.get(settings.name, targets[MAIN_POOL])
+        pools.append(_pool(f"pools[{position}]", settings.name, settings, its_target))
     return tuple(
         PoolPlan(
             pool=replace(
                 pool,
                 alike=_alike(pool, pools),
-                runs=said.runs or not isinstance(cluster, AwsCluster),
+                runs=settings.runs or not isinstance(cluster, AwsCluster),
                 efa=isinstance(cluster, AwsCluster) or cluster.efa,
             ),
-            zones=_zones(cluster, said, pool.nodes),
-            zones_named=bool(said.zones),
-            capacity=said.capacity,
-            root_volume_type=said.root_volume_type,
+            zones=_zones(cluster, settings, pool.nodes),
+            zones_named=bool(settings.zones),
+            capacity=settings.capacity,
+            root_volume_type=settings.root_volume_type,
         )
-        for said, pool in zip((main, *further), pools, strict=True)
+        for settings, pool in zip((main, *further), pools, strict=True)
     )
 
 
@@ -83,7 +84,7 @@ def assignment_problems(further: Sequence[FurtherPool], graphs: Sequence[Further
 
 
 def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterator[str]:
-    """What is said of nodes that the stack makes, and so labels and taints itself."""
+    """Labels and taints that are named for nodes that the stack makes, and so labels and taints itself."""
     if not isinstance(cluster, AwsCluster):
         return
     for pool in (each.pool for each in pools):
@@ -99,26 +100,26 @@ def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterat
             )
 
 
-def _pool(key: str, name: str, said: AnyPool, target: Target) -> Pool:
+def _pool(key: str, name: str, settings: AnyPool, target: Target) -> Pool:
     gpu = target.gpus[0] if target.gpus else None
     instance = INSTANCE_TYPES[
-        said.instance_type
+        settings.instance_type
         or next(i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4))
     ]
-    if said.efa_devices:
-        instance = replace(instance, efa_devices=said.efa_devices)
+    if settings.efa_devices:
+        instance = replace(instance, efa_devices=settings.efa_devices)
     # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
     published = sum(worker.replicas * worker.gpus for worker in target.workers)
     nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
-    nodes = ULTRASERVERS.get(said.capacity.ultraserver or "", nodes)
+    nodes = ULTRASERVERS.get(settings.capacity.ultraserver or "", nodes)
     return Pool(
         instance=instance,
-        nodes=said.nodes or nodes,
+        nodes=settings.nodes or nodes,
         key=key,
         name=name,
-        node_selector=tuple(sorted(said.node_selector.items())),
-        tolerations=said.tolerations,
-        gpu_product=said.gpu_product,
+        node_selector=tuple(sorted(settings.node_selector.items())),
+        tolerations=settings.tolerations,
+        gpu_product=settings.gpu_product,
     )
 
 
@@ -127,9 +128,9 @@ def _alike(pool: Pool, pools: Sequence[Pool]) -> tuple[str, ...]:
     return tuple(other.name for other in pools if gpu and other.instance.gpu is gpu and other != pool)
 
 
-def _zones(cluster: ClusterSettings, said: AnyPool, nodes: int) -> tuple[str, ...]:
+def _zones(cluster: ClusterSettings, settings: AnyPool, nodes: int) -> tuple[str, ...]:
     if not isinstance(cluster, AwsCluster):
         return ()
-    if said.zones or said.capacity.kind.prepaid:
-        return said.zones
+    if settings.zones or settings.capacity.kind.prepaid:
+        return settings.zones
     return cluster.zone_names if nodes == 1 else cluster.zone_names[:1]

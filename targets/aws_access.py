@@ -21,10 +21,10 @@ RoleArn = Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}
 
 
 class AwsAccess(Strict):
-    """What is said reaches the AWS provider, the kubeconfig's token and every verb alike."""
+    """Each reaches the AWS provider, the kubeconfig's token and every verb alike."""
 
     profile: Annotated[str, StringConstraints(pattern=r"^\S+$")] | None = None
-    """Profile of the AWS configuration; the AWS tools' own choice where nothing is said."""
+    """Profile of the AWS configuration; by default the AWS tools' own choice."""
     assume_role: RoleArn | None = None
     """ARN of a role that is assumed, with the profile's credentials, for everything on AWS."""
     account_id: AccountId | None = None
@@ -32,7 +32,7 @@ class AwsAccess(Strict):
 
     @property
     def account(self) -> str | None:
-        """The account that is said, by itself or in the role's ARN."""
+        """The account that is named, by itself or in the role's ARN."""
         return self.account_id or (self.assume_role.split(":")[4] if self.assume_role else None)
 
     @model_validator(mode="after")

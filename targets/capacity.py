@@ -121,39 +121,39 @@ def pool_problems(request: PoolRequest) -> Iterator[str]:
 
 
 def _reservation(request: PoolRequest) -> Iterator[str]:
-    said = request.capacity
-    match said.kind:
+    capacity = request.capacity
+    match capacity.kind:
         case CapacityKind.CAPACITY_BLOCK:
-            if said.reservation_id is None:
+            if capacity.reservation_id is None:
                 yield (
                     f"{request.key}.capacity.reservationId: missing; a capacity-block pool needs the block's Capacity "
                     "Reservation id (cr-…)"
                 )
-            if said.reservation_group is not None:
+            if capacity.reservation_group is not None:
                 yield (
-                    f"{request.key}.capacity.reservationGroup: {said.reservation_group!r} is for odcr; "
+                    f"{request.key}.capacity.reservationGroup: {capacity.reservation_group!r} is for odcr; "
                     "a capacity-block pool takes reservationId"
                 )
         case CapacityKind.ODCR:
-            if (said.reservation_id is None) == (said.reservation_group is None):
+            if (capacity.reservation_id is None) == (capacity.reservation_group is None):
                 yield (
                     f"{request.key}.capacity: an odcr pool needs either reservationId (cr-…) or reservationGroup "
-                    f"(ARN of a resource group), given {'neither' if said.reservation_id is None else 'both'}"
+                    f"(ARN of a resource group), given {'neither' if capacity.reservation_id is None else 'both'}"
                 )
         case CapacityKind.ON_DEMAND | CapacityKind.SPOT:
             for key, value in (
-                ("reservationId", said.reservation_id),
-                ("reservationGroup", said.reservation_group),
+                ("reservationId", capacity.reservation_id),
+                ("reservationGroup", capacity.reservation_group),
             ):
                 if value is not None:
                     yield (
-                        f"{request.key}.capacity.{key}: {value!r} with kind {said.kind}, which uses no reservation; "
-                        "choose kind capacity-block or odcr, or leave it out"
+                        f"{request.key}.capacity.{key}: {value!r} with kind {capacity.kind}, which uses no "
+                        "reservation; choose kind capacity-block or odcr, or leave it out"
                     )
 
 
 def _zones(request: PoolRequest) -> Iterator[str]:
-    said, zones = request.capacity, request.zones
+    capacity, zones = request.capacity, request.zones
     given = f"[{', '.join(zones)}]"
     for zone in zones:
         if region_of(zone) != request.region:
@@ -161,8 +161,8 @@ def _zones(request: PoolRequest) -> Iterator[str]:
         elif request.subnet_zones is not None and zone not in request.subnet_zones:
             there = ", ".join(request.subnet_zones)
             yield f"{request.key}.zones: {zone} has no subnet; the cluster has them in {there}"
-    if said.kind.prepaid and len(zones) != 1:
-        yield f"{request.key}.zones: {given} with kind {said.kind}; name exactly one zone, the reservation's"
+    if capacity.kind.prepaid and len(zones) != 1:
+        yield f"{request.key}.zones: {given} with kind {capacity.kind}; name exactly one zone, the reservation's"
     elif request.nodes > 1 and len(zones) > 1:
         yield (
             f"{request.key}.zones: {given} for {request.nodes} nodes; EFA and placement groups do not cross zones, "
@@ -180,28 +180,28 @@ def _offered(request: PoolRequest) -> Iterator[str]:
 
 
 def _ultraserver(request: PoolRequest) -> Iterator[str]:
-    said, instance = request.capacity, request.instance
+    capacity, instance = request.capacity, request.instance
     fitting = [name for name, nodes in ULTRASERVERS.items() if nodes in instance.nodes_per_ultraserver]
     choices = " or ".join(fitting)
     if not fitting:
-        if said.ultraserver is not None:
+        if capacity.ultraserver is not None:
             yield (
-                f"{request.key}.capacity.ultraserver: {said.ultraserver!r}, but {instance.name} is sold as single "
+                f"{request.key}.capacity.ultraserver: {capacity.ultraserver!r}, but {instance.name} is sold as single "
                 "nodes; leave it out"
             )
         return
-    if said.kind is not CapacityKind.CAPACITY_BLOCK:
+    if capacity.kind is not CapacityKind.CAPACITY_BLOCK:
         yield (
-            f"{request.key}.capacity.kind: {said.kind}, but {instance.name} is sold only in UltraServer Capacity "
+            f"{request.key}.capacity.kind: {capacity.kind}, but {instance.name} is sold only in UltraServer Capacity "
             f"Blocks; choose capacity-block with ultraserver {choices}"
         )
-    elif said.ultraserver not in fitting:
-        given = "missing" if said.ultraserver is None else f"{said.ultraserver!r} is not allowed"
+    elif capacity.ultraserver not in fitting:
+        given = "missing" if capacity.ultraserver is None else f"{capacity.ultraserver!r} is not allowed"
         yield f"{request.key}.capacity.ultraserver: {given}; choose {choices}"
-    elif request.nodes != ULTRASERVERS[said.ultraserver]:
+    elif request.nodes != ULTRASERVERS[capacity.ultraserver]:
         yield (
-            f"{request.key}.nodes: {request.nodes}, but an UltraServer is sold whole: {said.ultraserver} has "
-            f"{ULTRASERVERS[said.ultraserver]} nodes"
+            f"{request.key}.nodes: {request.nodes}, but an UltraServer is sold whole: {capacity.ultraserver} has "
+            f"{ULTRASERVERS[capacity.ultraserver]} nodes"
         )
     if request.kubernetes is not None and _minor(request.kubernetes) < DRA_SINCE:
         wanted = ".".join(map(str, DRA_SINCE))

@@ -45,7 +45,7 @@ class ImagePlan:
 def image_plan(
     target: Target, knobs: ImageKnobs, version: Version, pool: Pool, transport: Transport
 ) -> ImagePlan:
-    """The image, with what is known of it without being said.
+    """The image, with what is known of it without being asked for.
 
     One that the stack builds holds the pool's architecture alone, and its commit is of the graph's release, as is
     the target's own image.

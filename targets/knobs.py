@@ -1,4 +1,4 @@
-"""What users may turn on a graph: typed and bounded; whatever is not said keeps the published value. Pure."""
+"""What users may turn on a graph: typed and bounded; whatever is left out keeps the published value. Pure."""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal
@@ -26,13 +26,13 @@ class Toleration(Strict):
     """A taint that pods bear, as in a pod's `tolerations`."""
 
     key: str | None = Field(default=None, min_length=1)
-    """Key of the taint; every one with `operator: Exists` where nothing is said."""
+    """Key of the taint; by default every one with `operator: Exists`."""
     operator: Literal["Equal", "Exists"] = "Equal"
     """Whether the taint must have the value, or only be there."""
     value: str | None = None
     """Value of the taint."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
-    """Effect of the taint; each where nothing is said."""
+    """Effect of the taint; by default each."""
 
     @model_validator(mode="after")
     def _whole(self) -> "Toleration":
@@ -84,7 +84,7 @@ class ImageBuild(Strict):
     """An image of one's own, built in AWS from Dynamo's sources for the pool's architecture."""
 
     git_ref: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] = GUIDE_COMMIT
-    """Commit of the sources; Dynamo 0.4.1, which has the guide's Dockerfile, where nothing is said."""
+    """Commit of the sources; by default Dynamo 0.4.1's, which has the guide's Dockerfile."""
     region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """AWS region of the build and of the registry that keeps the image."""
     source: Annotated[str, StringConstraints(pattern=r"^https://\S+$")] = (
@@ -94,12 +94,12 @@ class ImageBuild(Strict):
     dockerfile: Annotated[str, StringConstraints(pattern=r"^[\w./-]+$")] = (
         "container/Dockerfile.trtllm_prebuilt"
     )
-    """Dockerfile in the sources; the TensorRT-LLM guide's where nothing is said."""
+    """Dockerfile in the sources; by default the TensorRT-LLM guide's."""
     build_args: Mapping[EnvName, Annotated[str, StringConstraints(pattern=r"^[^\n]*$")]] = {
         "BASE_IMAGE": "nvcr.io/nvidia/tensorrt-llm/release",
         "BASE_IMAGE_TAG": "gpt-oss-dev",
     }
-    """Build arguments; the guide's where nothing is said. On ARM64 its ARCH and ARCH_ALT are added."""
+    """Build arguments; by default the guide's. On ARM64 its ARCH and ARCH_ALT are added."""
 
 
 class ImageKnobs(Strict):
@@ -108,7 +108,7 @@ class ImageKnobs(Strict):
     repository: str | None = None
     """Registry and name, without tag."""
     tag: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")
-    """Tag; the Dynamo version where nothing is said."""
+    """Tag; by default the Dynamo version."""
     digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
     """Digest, instead of a tag."""
     runtime_version: DynamoVersion | None = None
@@ -125,7 +125,7 @@ class KvTransferKnobs(Strict):
     """What workers are given to hand KV cache over, where `transport` leaves a choice."""
 
     backend: Literal["libfabric", "ucx"] | None = None
-    """NIXL's backend over EFA; libfabric where nothing is said."""
+    """NIXL's backend over EFA; by default libfabric."""
     grants: Literal["none", "capabilities", "privileged"] | None = None
     """What workers may do, where another right than the transport's own is wanted; all but none are root."""
     rdma_resource: Annotated[str, StringConstraints(pattern=r"^[a-z0-9.-]+/[A-Za-z0-9._-]+$")] = "rdma/ib"
@@ -154,17 +154,17 @@ class GraphKnobs(Roles):
     """One GPT-OSS graph."""
 
     name: ObjectName | None = None
-    """Name of the DynamoGraphDeployment; the published recipe's where nothing is said."""
+    """Name of the DynamoGraphDeployment; by default the published recipe's."""
     dynamo_version: DynamoVersion | None = None
-    """Dynamo release that command lines, images and API version follow; the target's where nothing is said."""
+    """Dynamo release that command lines, images and API version follow; by default the target's."""
     image: ImageKnobs = ImageKnobs()
     frontend: FrontendKnobs = FrontendKnobs()
     disaggregation_strategy: Literal["prefill_first", "decode_first"] | None = None
-    """Which worker of a TensorRT-LLM graph of Dynamo 0.4 gets requests first; prefill_first where nothing is said."""
+    """Which worker of a TensorRT-LLM graph of Dynamo 0.4 gets requests first; by default prefill_first."""
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
-    """Commit of the EAGLE3 draft model; its newest when the cache is filled where nothing is said."""
+    """Commit of the EAGLE3 draft model; by default its newest when the cache is filled."""
     transport: Literal["pod", "node", "efa", "rdma", "nvlink", "tcp"] | None = None
-    """How KV cache travels, as the section on it says; the fastest known way where nothing is said."""
+    """How KV cache travels, as the section on it says; by default the fastest known way."""
     kv_transfer: KvTransferKnobs = KvTransferKnobs()
     surge: bool = False
     """Whether changed workers come beside the old ones, which go once those answer; the pool needs room."""
@@ -180,6 +180,6 @@ class FurtherGraph(GraphKnobs):
     name: ObjectName
     """Name of the DynamoGraphDeployment."""
     target: Annotated[str, AfterValidator(target_named)] | None = None
-    """Published system to serve; the stack's target where nothing is said."""
+    """Published system to serve; by default the stack's target."""
     pool: PoolName = MAIN_POOL
-    """GPU pool that it runs on, one of `pools`; the main graph's where nothing is said."""
+    """GPU pool that it runs on, one of `pools`; by default the main graph's."""

@@ -41,9 +41,9 @@ def ultraserver_end(block_end: str) -> str:
     return f"{datetime.fromisoformat(block_end) - ULTRASERVER_LEAD:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def reservation_problem(said: CapacityKnobs, found: Reservation, wanted: Wanted) -> str | None:
+def reservation_problem(capacity: CapacityKnobs, found: Reservation, wanted: Wanted) -> str | None:
     """A sentence that begins with the pool's key that does not fit, now, or None."""
-    it = f"{_NAMES[said.kind]} {said.reservation_id}"
+    it = f"{_NAMES[capacity.kind]} {capacity.reservation_id}"
     if found.zone != wanted.zone:
         return f"zones: {wanted.zone}, but {it} is in {found.zone}"
     if found.instance_type != wanted.instance_type:
@@ -55,7 +55,7 @@ def reservation_problem(said: CapacityKnobs, found: Reservation, wanted: Wanted)
             f"active: true, but {it} is {found.state} (from {found.start} to {found.end}); "
             "set it to false until the block is active"
         )
-    if wanted.running and said.ultraserver and found.end:
+    if wanted.running and capacity.ultraserver and found.end:
         over = ultraserver_end(found.end)
         if datetime.fromisoformat(over) <= datetime.now(UTC):
             return (

@@ -134,7 +134,7 @@ def published_order(assumptions: Assumptions, gpus: int) -> Rollout:
 def assume(overrides: Iterable[str]) -> Assumptions:
     """The defaults with `name=value` overrides. Raises Refusal for a name or value that cannot be."""
     known = [field.name.replace("_", "-") for field in fields(Assumptions)]
-    said: dict[str, float] = {}
+    given: dict[str, float] = {}
     for text in overrides:
         name, _, value = text.partition("=")
         if name not in known:
@@ -145,8 +145,8 @@ def assume(overrides: Iterable[str]) -> Assumptions:
             number = 0.0
         if not 0 < number < float("inf"):
             raise Refusal(f"--assume: {text!r} needs a number above 0, as in {name}=10")
-        said[name.replace("-", "_")] = number
-    return replace(Assumptions(), **said)
+        given[name.replace("-", "_")] = number
+    return replace(Assumptions(), **given)
 
 
 def table(ours: Rollout, published: Rollout, usd_per_hour: float | None) -> str:

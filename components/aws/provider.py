@@ -8,7 +8,7 @@ from targets.aws_access import ROLE_SESSION, AwsAccess
 
 
 def provider(name: str, region: str, access: AwsAccess, tags: Mapping[str, str]) -> aws.Provider:
-    """A provider that tags what it makes; it works with credentials of no other account than the one that is said.
+    """A provider that tags what it makes; it works with credentials of no other account than the one that is named.
 
     Pulumi keeps it in the stack's state, so a destroy refuses a foreign account too.
     """

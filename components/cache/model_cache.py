@@ -95,9 +95,9 @@ class ModelCache(pulumi.ComponentResource):
             ),
         )
 
-    def _programs(self, namespace: str, said: Bucket) -> list[pulumi.Resource]:
+    def _programs(self, namespace: str, model_bucket: Bucket) -> list[pulumi.Resource]:
         """What says where the bucket is, and the accounts of Jobs that use it."""
-        programs = bucket.config_map(namespace, bucket=said.name, region=said.region)
+        programs = bucket.config_map(namespace, bucket=model_bucket.name, region=model_bucket.region)
         accounts = [objects.service_account(name, namespace) for name in (bucket.WRITER, bucket.NAME)]
         return [resource(each, pulumi.ResourceOptions(parent=self)) for each in (programs, *accounts)]
 

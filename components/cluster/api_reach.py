@@ -38,8 +38,8 @@ def knows(kubeconfig: str, endpoint: str, certificate_authority: str) -> bool:
 
     A provider that begins before it does takes the whole cluster for unreachable.
     """
-    said = json.loads(kubeconfig)["users"][0]["user"]["exec"]
-    command = [said["command"], *said["args"]]
+    credentials = json.loads(kubeconfig)["users"][0]["user"]["exec"]
+    command = [credentials["command"], *credentials["args"]]
     answer = subprocess.run(command, capture_output=True, text=True, check=False, timeout=_TOKEN_SECONDS)
     if answer.returncode:
         raise OSError(answer.stderr.strip())

@@ -12,11 +12,11 @@ HOW_TO_GET_AWS_CLI = (
 def kubeconfig(name: str, region: str, endpoint: str, certificate_authority: str, access: AwsAccess) -> str:
     """JSON kubeconfig whose user is whoever `aws eks get-token` finds. certificate_authority: base64 PEM."""
     options = (("--profile", access.profile), ("--role-arn", access.assume_role))
-    said = [word for option, value in options if value for word in (option, value)]
+    given = [word for option, value in options if value for word in (option, value)]
     token = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",
         "command": "aws",
-        "args": ["eks", "get-token", "--cluster-name", name, "--region", region, "--output", "json", *said],
+        "args": ["eks", "get-token", "--cluster-name", name, "--region", region, "--output", "json", *given],
         "interactiveMode": "Never",
     }
     cluster = {"server": endpoint, "certificate-authority-data": certificate_authority}

@@ -11,7 +11,7 @@ from components.cluster import cluster_access
 
 @dataclass(frozen=True, kw_only=True)
 class ReferencedClusterArgs:
-    """stack: `organization/project/stack`, with an output `kubeconfig`. namespace, create_namespace, retain: as said
+    """stack: `organization/project/stack`, with an output `kubeconfig`. namespace, create_namespace, retain: as
     for a cluster of kind `existing`.
     """
 

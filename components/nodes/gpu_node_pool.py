@@ -72,11 +72,11 @@ class GpuNodePool(pulumi.ComponentResource):
         self.register_outputs({"nodeGroupName": self.node_group_name, "window": self.window})
 
     def _block(self) -> pulumi.Output[aws.ec2.GetCapacityBlockReservationResult] | None:
-        said = self._args.capacity
-        if said.kind is not CapacityKind.CAPACITY_BLOCK:
+        capacity = self._args.capacity
+        if capacity.kind is not CapacityKind.CAPACITY_BLOCK:
             return None
         return aws.ec2.get_capacity_block_reservation_output(
-            id=said.reservation_id, opts=pulumi.InvokeOutputOptions(parent=self)
+            id=capacity.reservation_id, opts=pulumi.InvokeOutputOptions(parent=self)
         )
 
     def _security_group(self) -> aws.ec2.SecurityGroup:

@@ -87,7 +87,7 @@ def reservation(knobs: CapacityKnobs) -> ec2.LaunchTemplateCapacityReservationSp
 
 
 def market(kind: CapacityKind) -> ec2.LaunchTemplateInstanceMarketOptionsArgs | None:
-    """The template's market. EKS refuses any but capacity-block; spot is said on the node group.
+    """The template's market. EKS refuses any but capacity-block; spot is set on the node group.
 
     terraform-provider-aws#18025
     """

@@ -15,7 +15,7 @@ _INTRODUCTION = """\
 Written by `python -m docs.generate.configuration`; a test holds this file against the settings.
 
 Keys stand below `config` in `Pulumi.<stack>.yaml`, with `dynamo-gpt-oss:` before the first word. Where no default
-stands, what is not said follows from the target, or is left out. What the keys are for stands in
+stands, the value follows from the target, or there is none. What the keys are for stands in
 [operations.md](operations.md), [benchmarks.md](benchmarks.md) and [images.md](images.md); those of `graph`, and of an
 item of `graphs`, are in [targets.md](targets.md#knobs).
 """
@@ -116,7 +116,7 @@ def _bounds(each: Mapping[str, Any]) -> str:
 
 def _default(each: Mapping[str, Any], *, required: bool) -> str:
     if required:
-        return "none: it must be said"
+        return "none: it must be given"
     value = each.get("default")
     if value in (None, [], {}) or isinstance(value, Mapping):
         return ""

@@ -87,7 +87,7 @@ def _words(schema: Mapping[str, Any]) -> str:
 
 def _default(field: FieldInfo) -> str:
     if field.is_required():
-        return "none: it must be said"
+        return "none: it must be given"
     if field.default in (None, (), {}):
         return ""
     if isinstance(field.default, Mapping):

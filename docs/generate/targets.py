@@ -34,8 +34,8 @@ _RELEASES = f"""\
 
 A graph's command lines, images and API version follow `graph.dynamoVersion`. Supported: \
 {", ".join(LATEST_PATCH.values())} and the other patches of these lines. Graphs are written in \
-`{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3. Where nothing is
-said it is {DEFAULT}. {WHY_THE_DEFAULT} What each release costs:
+`{graph_api_version(Version(1, 2))}` up to 1.2 and in `{graph_api_version(Version(1, 3))}` from 1.3. The
+default is {DEFAULT}. {WHY_THE_DEFAULT} What each release costs:
 """
 _NOT_LOOKED_INTO = "its operator, release notes and known issues were not looked into yet"
 _AGENTIC_NOTES = f"""\

@@ -42,11 +42,11 @@ _MEASURED = {
 _TEXT = f"""\
 ## How KV cache travels
 
-`graph.transport` says how prefill hands KV cache to decode. Where nothing is said: in one pod if all workers fit one
+`graph.transport` says how prefill hands KV cache to decode. By default: in one pod if all workers fit one
 node (in pods of their own there before Dynamo 1.2, behind an endpoint picker, or if autoscaled), else over EFA on AWS;
 on any other cluster a graph of several nodes must say it. Slow is slow:
 {SLOW}.
-A slow way is taken only where it is said or nothing faster is known to work, and its plan says so.
+A slow way is taken only where it is asked for or nothing faster is known to work, and its plan says so.
 
 """
 _NOTES = """

@@ -73,14 +73,18 @@ def command(program: str) -> dict[str, Any]:
 
 def environment(program: str) -> list[dict[str, Any]]:
     """What the programs and the CLI read of the ConfigMap."""
-    said = {
+    values = {
         "AWS_CLI": aws_cli.EXECUTABLE,
         "AWS_CONFIG_FILE": f"{_FOLDER}/{program}.config",
         # A node's own role is not for pods, and they are not to wait until it does not answer.
         "AWS_EC2_METADATA_DISABLED": "true",
         "PYTHONDONTWRITEBYTECODE": "1",
     }
-    return [*variables(said), _from_config_map("AWS_REGION", "region"), _from_config_map("BUCKET", "bucket")]
+    return [
+        *variables(values),
+        _from_config_map("AWS_REGION", "region"),
+        _from_config_map("BUCKET", "bucket"),
+    ]
 
 
 def _from_config_map(name: str, key: str) -> dict[str, Any]:

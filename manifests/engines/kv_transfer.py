@@ -115,6 +115,6 @@ def in_host_memory(plan: GraphPlan, planned: WorkerPlan) -> bool:
     where a recipe keeps the hybrid cache manager, which is not known to work with that, and not on 0.4, which has no
     such setting.
     """
-    said = "--no-disable-hybrid-kv-cache-manager" in planned.worker.arguments
+    kept_on_gpu = "--no-disable-hybrid-kv-cache-manager" in planned.worker.arguments
     tcp = plan.transport is Transport.TCP and plan.version >= _CONNECTOR_SINCE
-    return plan.target.engine is Engine.VLLM and plan.target.disaggregated and tcp and not said
+    return plan.target.engine is Engine.VLLM and plan.target.disaggregated and tcp and not kept_on_gpu

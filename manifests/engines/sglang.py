@@ -40,7 +40,7 @@ def _events(planned: WorkerPlan) -> str:
 
 
 def _handover(planned: WorkerPlan) -> list[tuple[str, object]]:
-    """How KV cache is handed over. Prefill's bootstrap server binds `--host`, 127.0.0.1 where nothing is said, while
+    """How KV cache is handed over. Prefill's bootstrap server binds `--host`, by default 127.0.0.1, while
     Dynamo tells decode workers the pod's address: they must say every address, or no request is ever answered.
     """
     if planned.role is Role.WORKER:

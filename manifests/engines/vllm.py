@@ -70,7 +70,7 @@ def _mxfp8(
         for word, after, before in zip(arguments, (*arguments[1:], ""), ("", *arguments), strict=False)
         if (word, after) != (flag, value) and (before, word) != (flag, value)
     ]
-    left = {name: said for name, said in env.items() if name != MXFP8_VARIABLE}
+    left = {name: setting for name, setting in env.items() if name != MXFP8_VARIABLE}
     return (*kept, *_MXFP8_ARGUMENTS), left
 
 

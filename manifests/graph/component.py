@@ -149,9 +149,9 @@ def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -
     if component.nodes > 1:
         common["multinode"] = {"nodeCount": component.nodes}
     # The picker's and the Planner's images are never the user's: their tags say their version.
-    said = plan.image.runtime_version if plan.says_runtime_version else None
-    if said and component.kind not in ("epp", "planner"):
-        common["runtimeVersionOverride"] = said
+    version = plan.image.runtime_version if plan.says_runtime_version else None
+    if version and component.kind not in ("epp", "planner"):
+        common["runtimeVersionOverride"] = version
     return common
 
 

@@ -9,15 +9,15 @@ from targets.plan import GraphPlan
 
 def environment(plan: GraphPlan, service: str) -> dict[str, str]:
     """service: what the process is called in traces and logs beside the graph's name, for example `prefill`."""
-    said = plan.operation.observability
-    env = {"DYN_LOGGING_JSONL": "true"} if said.json_logs else {}
-    if said.otlp_endpoint is None:
+    observability = plan.operation.observability
+    env = {"DYN_LOGGING_JSONL": "true"} if observability.json_logs else {}
+    if observability.otlp_endpoint is None:
         return env
     env |= {
         "OTEL_EXPORT_ENABLED": "true",
-        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": said.otlp_endpoint,
+        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": observability.otlp_endpoint,
         "OTEL_SERVICE_NAME": f"{plan.name}-{service}",
     }
     if plan.version >= OTLP_LOGS_SINCE:
-        env["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] = said.otlp_endpoint
+        env["OTEL_EXPORTER_OTLP_LOGS_ENDPOINT"] = observability.otlp_endpoint
     return env

@@ -16,7 +16,7 @@ _CPUS_PER_GPU = 12
 _GIB_PER_GPU = 16
 """Of the engine's processes, one a GPU: Python, CUDA context, pinned buffers. A guess from above, no measurement."""
 _GPU_SHARE = 0.9
-"""Of GPU memory, that vLLM takes where nothing is said."""
+"""Of GPU memory, that vLLM takes by default."""
 
 
 def of_worker(plan: GraphPlan, planned: WorkerPlan, command: Command) -> dict[str, str]:

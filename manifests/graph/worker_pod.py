@@ -91,8 +91,8 @@ def variables(process: Process) -> dict[str, str]:
 
 def line(name: str, env: Mapping[str, str], words: Sequence[str]) -> str:
     """One argument of the script, in a shell's words."""
-    said = [f"{key}={_quoted(value)}" for key, value in sorted(env.items())]
-    return f"{name}: {' '.join([*said, *map(_quoted, words)])}"
+    variables = [f"{key}={_quoted(value)}" for key, value in sorted(env.items())]
+    return f"{name}: {' '.join([*variables, *map(_quoted, words)])}"
 
 
 def _quoted(word: str) -> str:

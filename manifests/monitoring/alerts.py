@@ -12,7 +12,7 @@ from targets.plan import GraphPlan
 
 WARNING, CRITICAL = "warning", "critical"
 NEAR_SECONDS = 2 * 60 * 60
-"""How long before the end of a stack's time to live it is said."""
+"""How long before the end of a stack's time to live it is announced."""
 
 
 @dataclass(frozen=True, kw_only=True)

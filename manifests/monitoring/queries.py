@@ -63,9 +63,9 @@ def answering(namespace: str, graph: str, role: str) -> str:
 
 
 def has_telemetry(plan: GraphPlan, planned: WorkerPlan) -> bool:
-    """Whether NIXL's exporter listens in the role's pods: the operator switches it off where nothing is said."""
-    said = {**worker_command(plan, planned).env, **planned.worker.env, **planned.env}
-    return said.get("NIXL_TELEMETRY_ENABLE") == "y"
+    """Whether NIXL's exporter listens in the role's pods: the operator switches it off by default."""
+    env = {**worker_command(plan, planned).env, **planned.worker.env, **planned.env}
+    return env.get("NIXL_TELEMETRY_ENABLE") == "y"
 
 
 def bytes_written_by_nixl(plan: GraphPlan) -> str | None:

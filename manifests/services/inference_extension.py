@@ -26,7 +26,7 @@ _SCRATCH = "hf-cache"
 
 
 def scratch_volume() -> dict[str, Any]:
-    """The operator's own, said again: a component's list of volumes takes the place of the operator's."""
+    """The operator's own, repeated: a component's list of volumes takes the place of the operator's."""
     return {"name": _SCRATCH, "emptyDir": {}}
 
 

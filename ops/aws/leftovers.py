@@ -64,12 +64,12 @@ def check(file: StackFile, plan: StackPlan, mine: Own, report: Report) -> None:
     """
     if not isinstance(plan.cluster, AwsCluster):
         return
-    said = plan.cluster
-    session = aws_session(said.region, said.aws)
+    cluster = plan.cluster
+    session = aws_session(cluster.region, cluster.aws)
     try:
-        if isinstance(said, NewEksCluster):
-            # A name that is said is not the stack's alone: an earlier cluster of it may have left volumes to stay.
-            sweep(session, mine, _tags(file), report, volumes=said.name is None)
+        if isinstance(cluster, NewEksCluster):
+            # A name that is given is not the stack's alone: an earlier cluster of it may have left volumes to stay.
+            sweep(session, mine, _tags(file), report, volumes=cluster.name is None)
         left = _left(session, file, plan, mine, report)
     except (BotoCoreError, ClientError) as error:
         report(f"AWS does not say what is left of {file.stack}: {error}")
@@ -92,13 +92,13 @@ def _left(session: Any, file: StackFile, plan: StackPlan, mine: Own | None, repo
 
     mine: what the stack's state knew; None where nothing is known, and whatever has the stack's tags is told.
     """
-    said = plan.cluster
-    assert isinstance(said, AwsCluster), "the callers ask for no other"
-    name = said.name or f"dynamo-{file.stack}" if isinstance(said, NewEksCluster) else None
+    cluster = plan.cluster
+    assert isinstance(cluster, AwsCluster), "the callers ask for no other"
+    name = cluster.name or f"dynamo-{file.stack}" if isinstance(cluster, NewEksCluster) else None
     # Of an earlier life, or of yours: in no state.
     named = {each for each in (plan.cache.bucket, plan.cache.file_system) if each}
     if mine is not None:
-        mine = replace(mine, ids=mine.ids | named, cluster=said.name if name is None else mine.cluster)
+        mine = replace(mine, ids=mine.ids | named, cluster=cluster.name if name is None else mine.cluster)
     there = find(session, _tags(file), name, mine, report)
     kept = [
         arn

@@ -68,12 +68,12 @@ def caller(
     preview finds no difference; else the caller's is added. Raises LetInError, pulumi.RunError.
     """
     name = next((str(each["outputs"]["name"]) for each in resources if each["type"] == _CLUSTER), None)
-    said = plan.cluster
+    cluster = plan.cluster
     if name is None or not _is_auto(plan):
         return
-    assert isinstance(said, NewEksCluster), "no other has the key"
-    named = [each for each in said.public_access_from if each != AUTO]
-    client = aws_session(said.region, said.aws).client("eks")
+    assert isinstance(cluster, NewEksCluster), "no other has the key"
+    named = [each for each in cluster.public_access_from if each != AUTO]
+    client = aws_session(cluster.region, cluster.aws).client("eks")
     try:
         report(_Door(client, name, named).open(alone=alone))
     except (BotoCoreError, ClientError) as error:
@@ -84,8 +84,8 @@ def caller(
 
 
 def _is_auto(plan: StackPlan) -> bool:
-    said = plan.cluster
-    return isinstance(said, NewEksCluster) and AUTO in said.public_access_from
+    cluster = plan.cluster
+    return isinstance(cluster, NewEksCluster) and AUTO in cluster.public_access_from
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,15 @@ def own(resources: Iterable[Mapping[str, Any]]) -> Own:
     there = [each for each in resources if not each.get("external")]
     of_aws = [each for each in there if str(each["type"]).startswith("aws:")]
     arns = {str(_outputs(each).get("arn") or "") for each in of_aws}
-    said = next((_outputs(each) for each in there if each["type"] == _STACK), {})
+    outputs = next((_outputs(each) for each in there if each["type"] == _STACK), {})
     retained = {name for each in there if each.get("retainOnDelete") for name in _namespaces(each)}
     regions = {arn.split(":")[3] for arn in arns if arn and arn.split(":")[2] in _REGIONAL}
     return Own(
         ids=frozenset(({str(each.get("id") or "") for each in of_aws} | arns) - {""}),
-        cluster=next(_cluster_names(of_aws), None) or said.get("cluster"),
+        cluster=next(_cluster_names(of_aws), None) or outputs.get("cluster"),
         region=min(regions, default=None),
         namespaces=frozenset(
-            {name for each in there for name in _namespaces(each)} | set(said.get("namespaces") or ())
+            {name for each in there for name in _namespaces(each)} | set(outputs.get("namespaces") or ())
         )
         - retained,
     )

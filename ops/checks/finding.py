@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Verdict(StrEnum):
-    """What is said of each subject."""
+    """The findings on each subject."""
 
     OK = "ok"
     WRONG = "wrong"

@@ -64,12 +64,12 @@ def aws_cli() -> Iterator[Finding]:
 
 def hugging_face(plan: StackPlan) -> Iterator[Finding]:
     """Where the download's token comes from."""
-    about, said = "Hugging Face token", plan.secrets.hugging_face
-    if said.aws_secret is not None:
-        yield _secret(said.aws_secret.name, said.aws_secret.region, _access(plan))
-    elif said.existing_secret is not None:
-        yield ok(about, f"in the cluster, as Secret {said.existing_secret}")
-    elif said.given:
+    about, token = "Hugging Face token", plan.secrets.hugging_face
+    if token.aws_secret is not None:
+        yield _secret(token.aws_secret.name, token.aws_secret.region, _access(plan))
+    elif token.existing_secret is not None:
+        yield ok(about, f"in the cluster, as Secret {token.existing_secret}")
+    elif token.given:
         yield ok(about, "in the stack's config")
     else:
         yield ok(about, "none; the model is not gated, but a token (huggingFace.token) lifts download limits")
@@ -110,6 +110,6 @@ def _access(plan: StackPlan) -> AwsAccess:
 def _has_passphrase(project: Path, stack: str) -> bool:
     """Also an empty one; or a provider of the stack's own that wants none."""
     file = project / f"Pulumi.{stack}.yaml"
-    said = (yaml.safe_load(file.read_text()) or {}) if file.exists() else {}
+    content = (yaml.safe_load(file.read_text()) or {}) if file.exists() else {}
     names = ("PULUMI_CONFIG_PASSPHRASE", "PULUMI_CONFIG_PASSPHRASE_FILE")
-    return any(name in os.environ for name in names) or "secretsprovider" in said
+    return any(name in os.environ for name in names) or "secretsprovider" in content

@@ -16,9 +16,9 @@ _ABOUT = "API server"
 _TIMEOUT_SECONDS = 10.0
 
 
-def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
+def new_cluster(cluster: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
     """Whether the control plane, once it is there, will let this machine in. address: this machine's."""
-    if not said.public_access_from:
+    if not cluster.public_access_from:
         yield unknown(
             _ABOUT, "it answers inside the VPC alone, and whether this machine will be there nobody can tell"
         )
@@ -28,9 +28,9 @@ def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Fin
     except (OSError, ValueError) as error:
         yield unknown(_ABOUT, f"this machine's address is not known: {OWN_ADDRESS}: {error}")
         return
-    ranges = ", ".join(said.public_access_from)
-    named = [each for each in said.public_access_from if each != AUTO]
-    if AUTO in said.public_access_from or any(
+    ranges = ", ".join(cluster.public_access_from)
+    named = [each for each in cluster.public_access_from if each != AUTO]
+    if AUTO in cluster.public_access_from or any(
         ipaddress.IPv4Address(own) in ipaddress.IPv4Network(each) for each in named
     ):
         yield ok(_ABOUT, f"cluster.publicAccessFrom [{ranges}] lets this machine ({own}) in")
@@ -41,19 +41,22 @@ def new_cluster(said: NewEksCluster, address: Callable[[], str]) -> Iterator[Fin
         )
 
 
-def existing_cluster(session: Any, said: ExistingEksCluster) -> Iterator[Finding]:
+def existing_cluster(session: Any, cluster: ExistingEksCluster) -> Iterator[Finding]:
     """Whether the cluster is there and its endpoint takes connections from here."""
     try:
-        found = session.client("eks", region_name=said.region).describe_cluster(name=said.name)["cluster"]
+        found = session.client("eks", region_name=cluster.region).describe_cluster(name=cluster.name)[
+            "cluster"
+        ]
     except ClientError as error:
         if error.response["Error"]["Code"] != "ResourceNotFoundException":
             raise
         yield wrong(
-            _ABOUT, f"{said.region} has no EKS cluster {said.name}; correct cluster.name or cluster.region"
+            _ABOUT,
+            f"{cluster.region} has no EKS cluster {cluster.name}; correct cluster.name or cluster.region",
         )
         return
     if found["status"] not in ("ACTIVE", "UPDATING"):
-        yield wrong(_ABOUT, f"EKS cluster {said.name} is {found['status']}; wait until it is ACTIVE")
+        yield wrong(_ABOUT, f"EKS cluster {cluster.name} is {found['status']}; wait until it is ACTIVE")
         return
     host = urlsplit(found["endpoint"])
     try:
@@ -64,4 +67,4 @@ def existing_cluster(session: Any, said: ExistingEksCluster) -> Iterator[Finding
             f"{found['endpoint']} does not answer ({error}); let this machine's address in, or run inside the VPC",
         )
     else:
-        yield ok(_ABOUT, f"EKS cluster {said.name} answers at {found['endpoint']}")
+        yield ok(_ABOUT, f"EKS cluster {cluster.name} answers at {found['endpoint']}")

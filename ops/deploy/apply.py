@@ -42,12 +42,12 @@ class Changes:
         return len(self.created) + len(self.changed) + len(self.removed)
 
     def __str__(self) -> str:
-        said = [
+        counts = [
             f"{len(self.created)} created",
             f"{len(self.changed)} changed",
             f"{len(self.removed)} removed",
         ]
-        return f"{self.count} changes ({', '.join(said)}, {len(self.unchanged)} unchanged)"
+        return f"{self.count} changes ({', '.join(counts)}, {len(self.unchanged)} unchanged)"
 
 
 def apply(

@@ -111,10 +111,10 @@ def _fields(
 
 
 def _options(resource: Mapping[str, Any]) -> dict[str, Any]:
-    said = {key: resource[key] for key in ("protect", "replaceOnChanges") if key in resource}
+    flags = {key: resource[key] for key in ("protect", "replaceOnChanges") if key in resource}
     return {
         key: ", ".join(value) if isinstance(value, list) else value
-        for key, value in {**resource["options"], **said}.items()
+        for key, value in {**resource["options"], **flags}.items()
     }
 
 

@@ -135,8 +135,8 @@ def _synth(project: Path, stack: str, environment: Mapping[str, str]) -> _Synth:
         check=False,
     )
     if done.returncode:
-        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-        return _Synth(None, said[-1].removeprefix("error: "))
+        lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        return _Synth(None, lines[-1].removeprefix("error: "))
     return _Synth(json.loads(done.stdout))
 
 
@@ -167,7 +167,7 @@ def _text(diffs: Iterable[StackDiff]) -> Iterator[str]:
             yield f"  {component}"
             for resource in resources:
                 yield f"    {_SIGN[resource.action]} {_title(resource)}"
-                yield from (f"        {said}" for said in _said(resource))
+                yield from (f"        {remark}" for remark in _said(resource))
                 yield from (f"        {_line(field, resource)}" for field in resource.fields)
         yield from (f"  output {_line(field)}" for field in each.outputs)
 
@@ -180,7 +180,7 @@ def _markdown(diffs: Iterable[StackDiff], base: str) -> Iterator[str]:
             yield f"**{component}**\n"
             for resource in resources:
                 yield f"- `{_SIGN[resource.action]}` {_title(resource)}"
-                yield from (f"  - **{said}**" for said in _said(resource))
+                yield from (f"  - **{remark}**" for remark in _said(resource))
                 yield from (f"  - {_line(field, resource, mark='`')}" for field in resource.fields)
             yield ""
         yield from (f"- output {_line(field, mark='`')}" for field in each.outputs)
@@ -190,7 +190,7 @@ def _markdown(diffs: Iterable[StackDiff], base: str) -> Iterator[str]:
 def _said(resource: ResourceChange) -> list[str]:
     """What a user should know of a change before it is made."""
     refused = f"`up` refuses this as things are: {resource.refused}" if resource.refused else ""
-    return [said for said in (resource.downtime, refused) if said]
+    return [remark for remark in (resource.downtime, refused) if remark]
 
 
 def _summary(each: StackDiff) -> str:

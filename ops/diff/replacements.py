@@ -86,13 +86,13 @@ AWS: Mapping[str, tuple[str, ...]] = {
 }  # fmt: skip
 
 
-def forcing(kind: str, said: Sequence[str] = ()) -> tuple[str, ...]:
-    """Fields of a resource type whose change replaces it. said: the resource's own `replaceOnChanges`."""
+def forcing(kind: str, own: Sequence[str] = ()) -> tuple[str, ...]:
+    """Fields of a resource type whose change replaces it. own: the resource's own `replaceOnChanges`."""
     provider, _, rest = kind.partition(":")
     fixed = (AWS if provider == "aws" else KUBERNETES).get(rest, ())
     if provider == "kubernetes":
         fixed += _IDENTITY
-    return fixed + tuple(re.sub(r'\["([^"]+)"\]', r".\1", each) for each in said)
+    return fixed + tuple(re.sub(r'\["([^"]+)"\]', r".\1", each) for each in own)
 
 
 def within(path: str, field: str) -> bool:

@@ -41,8 +41,8 @@ class Cli(automation.PulumiCommand):
         ):
             work.started(process)
             streams = ((process.stdout, on_output), (process.stderr, on_error))
-            said = [readers.submit(_lines, stream, to) for stream, to in streams]
-            out, err = (each.result() for each in said)
+            outputs = [readers.submit(_lines, stream, to) for stream, to in streams]
+            out, err = (each.result() for each in outputs)
             code = process.wait()
         result = automation.CommandResult(stdout=out, stderr=err, code=code)
         if code:
@@ -51,7 +51,7 @@ class Cli(automation.PulumiCommand):
 
 
 def _lines(stream: IO[str] | None, to: Callable[[str], Any] | None) -> str:
-    """All that is said, each line handed on; whoever does not listen any more must not keep Pulumi from going on."""
+    """All output, each line handed on; whoever does not listen any more must not keep Pulumi from going on."""
     assert stream is not None
     lines = []
     for line in stream:

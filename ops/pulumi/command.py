@@ -9,7 +9,7 @@ from targets.errors import UserError
 
 
 class PulumiError(UserError):
-    """Pulumi failed; what it said was shown as it said it."""
+    """Pulumi failed; its output was shown as it came."""
 
 
 @contextmanager

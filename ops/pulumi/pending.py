@@ -161,10 +161,10 @@ def _cluster(stack: pulumi_automation.Stack, one: _Asked, kubectl: Kubectl | Non
         yield kubectl
         return
     urn = str(one.state["provider"]).rpartition("::")[0]
-    said = next(
+    provider = next(
         each for each in automation.export(stack, clear=True)["deployment"]["resources"] if each["urn"] == urn
     )
-    inputs = _plain(said.get("inputs") or {})
+    inputs = _plain(provider.get("inputs") or {})
     with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
         options = [f"--context={inputs['context']}"] if inputs.get("context") else []
         given = str(inputs.get("kubeconfig") or "")

@@ -40,14 +40,14 @@ class StackFile:
             )
         described = _read(project / "Pulumi.yaml")
         name = str(described["name"])
-        said = _read(path)
-        values = _defaults(name, described.get("config") or {}) | (said.get("config") or {})
+        content = _read(path)
+        values = _defaults(name, described.get("config") or {}) | (content.get("config") or {})
         return cls(
             project=name,
             stack=stack,
             config={key: _text(_opened(value)) for key, value in sorted(values.items())},
             secret_keys=frozenset(key for key, value in values.items() if _has_secret(value)),
-            environments=_environments(said.get("environment")),
+            environments=_environments(content.get("environment")),
         )
 
     def environment(self) -> dict[str, str]:

@@ -22,12 +22,12 @@ def kubectl_options(plan: StackPlan, stack: str) -> Iterator[list[str]]:
     A kubeconfig out of a stack's outputs is in a private file meanwhile. Raises KubeconfigError, and what
     automation.output raises.
     """
-    said = plan.cluster
-    if isinstance(said, ExistingCluster):
-        given = (("--kubeconfig", said.kubeconfig), ("--context", said.context))
+    cluster = plan.cluster
+    if isinstance(cluster, ExistingCluster):
+        given = (("--kubeconfig", cluster.kubeconfig), ("--context", cluster.context))
         yield [f"{flag}={value}" for flag, value in given if value]
         return
-    source = said.stack if isinstance(said, StackCluster) else stack
+    source = cluster.stack if isinstance(cluster, StackCluster) else stack
     with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
         file.write(_output(source))
         file.flush()

@@ -42,8 +42,10 @@ def on_embedded(stack_file: StackFile) -> StackFile:
     }
     for name, keys in PARTS.items():
         if name in values:
-            said = json.loads(values[name])
-            parts = [_part(each, keys) for each in said] if isinstance(said, list) else _part(said, keys)
+            content = json.loads(values[name])
+            parts = (
+                [_part(each, keys) for each in content] if isinstance(content, list) else _part(content, keys)
+            )
             sections[name] = sections.get(name, {}) | parts if isinstance(parts, dict) else parts
     config = {key: _as_simulated(values[key]) for key in WHOLE if key in values}
     config |= {key: json.dumps(section, sort_keys=True) for key, section in sections.items()}
@@ -52,8 +54,8 @@ def on_embedded(stack_file: StackFile) -> StackFile:
 
 def is_embedded(plan: StackPlan, project: Path) -> bool:
     """Whether the stack's own cluster is the embedded one."""
-    said = plan.cluster
-    kubeconfig = getattr(said, "kubeconfig", None)
+    cluster = plan.cluster
+    kubeconfig = getattr(cluster, "kubeconfig", None)
     return kubeconfig is not None and (project / kubeconfig).resolve() == KUBECONFIG
 
 

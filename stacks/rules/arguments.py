@@ -81,9 +81,9 @@ def _knobs(engine: Engine) -> dict[str, str]:
 
 
 def _twice(
-    plan: GraphPlan, section: str, taken: Mapping[str, str | None], said: Sequence[str]
+    plan: GraphPlan, section: str, taken: Mapping[str, str | None], words: Sequence[str]
 ) -> Iterator[str]:
-    for word in dict.fromkeys(word.split("=")[0] for word in said):
+    for word in dict.fromkeys(word.split("=")[0] for word in words):
         option = _option(word)
         # Parsers take an option's beginning for the option.
         meant = next((each for each in sorted(taken) if option and each.startswith(option)), None)

@@ -43,8 +43,8 @@ def image_problems(plan: GraphPlan) -> Iterator[str]:
         return
     if not plan.says_runtime_version:
         return
-    said = None if image.digest else (image.tag or str(plan.version))
-    if image.runtime_version is None and (said is None or not _SEMANTIC_TAG.fullmatch(said)):
+    tag = None if image.digest else (image.tag or str(plan.version))
+    if image.runtime_version is None and (tag is None or not _SEMANTIC_TAG.fullmatch(tag)):
         yield (
             f"{plan.key}.image: {image.reference!r} does not say its Dynamo version, which the operator demands; "
             f"set {plan.key}.image.runtimeVersion to MAJOR.MINOR.PATCH"

@@ -55,17 +55,17 @@ def _pod(plan: GraphPlan, key: str) -> Iterator[str]:
 
 
 def _node(plan: GraphPlan, key: str) -> Iterator[str]:
-    most, node, said = plan.at_most, plan.pool.instance.gpus, repr(plan.transport.value)
+    most, node, transport = plan.at_most, plan.pool.instance.gpus, repr(plan.transport.value)
     between = "efa" if _has_efa(plan) else "rdma, nvlink or tcp"
     for planned in plan.workers:
         if planned.nodes > 1:
             yield (
-                f"{key}: {said} keeps all workers on one node, but one {planned.role} worker spans {planned.nodes}; "
-                f"choose {between}"
+                f"{key}: {transport} keeps all workers on one node, but one {planned.role} worker spans "
+                f"{planned.nodes}; choose {between}"
             )
     if most.gpus > node:
         yield (
-            f"{key}: {said} keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
+            f"{key}: {transport} keeps all workers on one node, but {plan.name} needs {most.gpus} GPUs "
             f"and {plan.pool.instance.name} has {node}; choose {between}"
         )
 

@@ -44,11 +44,11 @@ class OwnShape(Strict):
     concurrency: Concurrency
     """Requests at once."""
     requests: int | None = Field(default=None, ge=1)
-    """Requests in all; ten times the concurrency where nothing is said."""
+    """Requests in all; by default ten times the concurrency."""
     warmup: int | None = Field(default=None, ge=0)
-    """Requests before what is measured; as many as are at once where nothing is said."""
+    """Requests before what is measured; by default as many as are at once."""
     dataset_entries: int | None = Field(default=None, ge=1)
-    """Different prompts; as many as requests where nothing is said."""
+    """Different prompts; by default as many as requests."""
     seed: int = 100
     """What the prompts are made from."""
 
@@ -78,7 +78,7 @@ class BenchmarkSettings(Strict):
     shapes: Mapping[ObjectName, OwnShape] = {}
     """Shapes of the stack's own, by name."""
     sweep: tuple[Concurrency, ...] = ()
-    """Concurrencies to measure one after another; the shape's where none is said."""
+    """Concurrencies to measure one after another; by default the shape's."""
     repetitions: int = Field(default=1, ge=1, le=20)
     """How often each is measured; two or more show the noise."""
     ready_minutes: int = Field(default=90, ge=1, le=1440)
@@ -88,11 +88,11 @@ class BenchmarkSettings(Strict):
     image: Annotated[str, AfterValidator(_pinned)] = AIPERF_IMAGE
     """Image of AIPerf, with a tag or digest; its AIPerf must be the version that the commands are for."""
     gpu_telemetry: tuple[ExporterUrl, ...] = ()
-    """Addresses of DCGM exporters, which tell the energy; none is asked where none is said."""
+    """Addresses of DCGM exporters, which tell the energy; by default none is asked."""
     results_size: str = Field(default="10Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
     """Size of the claim for results, in Gi or Ti."""
     storage_class: ObjectName | None = None
-    """StorageClass of that claim; the cluster's default where nothing is said."""
+    """StorageClass of that claim; by default the cluster's default."""
 
     @model_validator(mode="after")
     def _each_once(self) -> Self:

@@ -32,14 +32,14 @@ class CacheSettings(Strict):
     """`class` uses a StorageClass of the cluster, `efs` Amazon EFS, `fsx` Amazon FSx for Lustre, `s3` a bucket that
     every pod copies from."""
     storage_class: ObjectName | None = None
-    """StorageClass whose claims can be ReadWriteMany (kind class); the cluster's default where nothing is said."""
+    """StorageClass whose claims can be ReadWriteMany (kind class); by default the cluster's default."""
     size: str = Field(default="100Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
     """Size of the claim, in Gi or Ti; EFS grows by itself, FSx is sold from 1200 GiB in steps of 2400."""
     file_system: Annotated[str, StringConstraints(pattern=r"^fs-[0-9a-f]{8,40}$")] | None = None
     """An EFS file system that is there already, as output `fileSystemId` of an earlier life of the stack (kind efs)."""
     mount_targets: bool | None = None
-    """Whether the stack makes the file system's mount targets, in the cluster's subnets (kind efs). Where nothing is
-    said it does for a file system of its own, and for any in a VPC of its own. EFS allows them in one VPC at a time."""
+    """Whether the stack makes the file system's mount targets, in the cluster's subnets (kind efs). By default
+    it does for a file system of its own, and for any in a VPC of its own. EFS allows them in one VPC at a time."""
     bucket: Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] | None = None
     """A bucket of the cluster's region that is there already, as output `bucket` of an earlier life of the stack (kind
     s3)."""
@@ -54,19 +54,19 @@ class CacheSettings(Strict):
     existing_claim: ObjectName | None = None
     """A claim of the namespace that is filled already, in Hugging Face's layout; nothing is downloaded."""
     vocabulary_url: Url | None = None
-    """Where o200k_base.tiktoken is downloaded from, with OpenAI's checksum; OpenAI's store where nothing is said."""
+    """Where o200k_base.tiktoken is downloaded from, with OpenAI's checksum; by default OpenAI's store."""
     proxy: ProxySettings = ProxySettings()
     """The download's way out to the internet."""
 
     def variables(self) -> dict[str, str]:
         """What the download's environment says of vocabulary and proxy."""
-        said = {
+        values = {
             "VOCABULARY_URL": self.vocabulary_url,
             "HTTP_PROXY": self.proxy.http,
             "HTTPS_PROXY": self.proxy.https,
             "NO_PROXY": ",".join(self.proxy.no_proxy) or None,
         }
-        return {name: value for name, value in said.items() if value is not None}
+        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def copies(self) -> bool:
@@ -76,9 +76,9 @@ class CacheSettings(Strict):
     @model_validator(mode="after")
     def _nothing_to_fill(self) -> "CacheSettings":
         if self.existing_claim is not None:
-            said = self.model_fields_set - {"existing_claim", "local_copy"}
-            if said:
-                names = sorted(type(self).model_fields[name].alias or name for name in said)
+            given = self.model_fields_set - {"existing_claim", "local_copy"}
+            if given:
+                names = sorted(type(self).model_fields[name].alias or name for name in given)
                 raise ValueError(
                     f"existingClaim {self.existing_claim!r} is there and filled; leave out {', '.join(names)}"
                 )

@@ -61,9 +61,9 @@ class ExistingCluster(_Cluster):
 
     kind: Literal["existing"]
     kubeconfig: str | None = None
-    """Path of the kubeconfig, relative to the project; kubectl's own default where nothing is said."""
+    """Path of the kubeconfig, relative to the project; by default kubectl's own default."""
     context: str | None = None
-    """Context in the kubeconfig; its current one where nothing is said."""
+    """Context in the kubeconfig; by default its current one."""
     efa: bool = False
     """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`), as EKS's do."""
 
@@ -114,8 +114,8 @@ class NewEksCluster(_Aws):
 
     kind: Literal["eks"]
     name: Annotated[EksName, StringConstraints(max_length=37)] | None = None
-    """Name of the cluster; `dynamo-<stack>` and seven characters that nobody had before where nothing is said. A name
-    that is said is used again in the stack's next life, which then finds the log group that EKS wrote to last: delete
+    """Name of the cluster; by default `dynamo-<stack>` and seven characters that nobody had before. A name
+    that is given is used again in the stack's next life, which then finds the log group that EKS wrote to last: delete
     that first. Names of IAM roles begin with it, which have 64."""
     version: Annotated[str, StringConstraints(pattern=r"^1\.\d\d$"), AfterValidator(_kubernetes)] = KUBERNETES
     """Kubernetes version of control plane and nodes; add-ons and machine images move with it."""
@@ -127,7 +127,7 @@ class NewEksCluster(_Aws):
     deletion_protection: bool = False
     """Whether `destroy` is refused, by Pulumi and by AWS, until this is off."""
     zones: tuple[Zone, ...] = ()
-    """Availability Zones of control plane and CPU nodes, two or more. Where nothing is said, a deployment takes a, b
+    """Availability Zones of control plane and CPU nodes, two or more. By default a deployment takes a, b
     and c, and others for those that the account lacks or EKS refuses; it keeps what it took."""
     cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
     """Address range of the VPC that the stack makes."""
@@ -143,7 +143,7 @@ class NewEksCluster(_Aws):
     ] = ()
     """IAM roles or users that administer the cluster, besides the one that deploys it."""
     cpu_nodes: int | None = Field(default=None, ge=1, le=20)
-    """Nodes without GPUs, for the platform, frontends and the download. One in each zone where nothing is said, so that
+    """Nodes without GPUs, for the platform, frontends and the download. By default one in each zone, so that
     a replaced node reaches the volumes of its zone; fewer stand in as many zones."""
     log_retention_days: Literal[1, 7, 30, 90, 365] = 30
     """How long control-plane logs are kept."""

@@ -36,7 +36,7 @@ class MonitoringSettings(Strict):
     storage: str = Field(default="50Gi", pattern=r"^[1-9][0-9]*(Gi|Ti)$")
     """Size of Prometheus's claim (kind install)."""
     storage_class: ObjectName | None = None
-    """StorageClass of that claim; the cluster's default where nothing is said."""
+    """StorageClass of that claim; by default the cluster's default."""
 
     @model_validator(mode="after")
     def _endpoint_of_existing(self) -> "MonitoringSettings":

@@ -27,17 +27,17 @@ class PlatformSettings(Strict):
     install: bool = True
     """Whether the stack installs it; if not, it must be on the cluster already."""
     version: DynamoVersion | None = None
-    """Version of the platform; the graph's Dynamo version where nothing is said."""
+    """Version of the platform; by default the graph's Dynamo version."""
     namespace: ObjectName = "dynamo-system"
     """Namespace that the platform is installed into; made, and deleted with the stack and what NATS left in it."""
     operator: NamespacedName | None = None
     """Deployment of an operator that is already there, as namespace/name; its version is then checked."""
     discovery: Discovery | None = None
-    """How a graph's processes find each other; what the graph's release supports where nothing is said."""
+    """How a graph's processes find each other; by default what the graph's release supports."""
     nats: bool | None = None
-    """Whether NATS is installed; if the graph's release needs it where nothing is said."""
+    """Whether NATS is installed; by default if the graph's release needs it."""
     etcd: bool | None = None
-    """Whether etcd is installed; if the graph's release or the discovery needs it where nothing is said."""
+    """Whether etcd is installed; by default if the graph's release or the discovery needs it."""
     grove: Addon = Addon.NONE
     """Grove, which starts workers that span nodes; the chart's authors advise `external` for production."""
     kai_scheduler: Addon = Addon.NONE
@@ -49,9 +49,9 @@ class PlatformSettings(Strict):
     cert_manager: bool = False
     """Whether the cluster's cert-manager makes the webhooks' certificates; the operator makes them otherwise."""
     storage_class: ObjectName | None = None
-    """StorageClass of the claims of NATS and etcd; the cluster's default where nothing is said."""
+    """StorageClass of the claims of NATS and etcd; by default the cluster's default."""
     prometheus_endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+(:\d+)?(/\S*)?$")
-    """URL of the Prometheus that planners read; the one of `monitoring` where nothing is said."""
+    """URL of the Prometheus that planners read; by default the one of `monitoring`."""
 
     @model_validator(mode="after")
     def _only_existing(self) -> "PlatformSettings":

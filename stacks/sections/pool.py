@@ -27,16 +27,15 @@ class AnyPool(Strict):
     """What every pool may say."""
 
     instance_type: Annotated[str, AfterValidator(_instance_type)] | None = None
-    """EC2 instance type, or the one that an existing cluster's nodes are like; the target's where nothing is said."""
+    """EC2 instance type, or the one that an existing cluster's nodes are like; by default the target's."""
     nodes: int | None = Field(default=None, ge=1, le=64)
-    """GPU nodes; as many as the published graph needs where nothing is said, or as the UltraServer has."""
+    """GPU nodes; by default as many as the published graph needs, or as the UltraServer has."""
     efa_devices: int | None = Field(default=None, ge=1, le=32)
     """EFA devices a node, where the instance type leaves a choice (p6e-gb200: 4 × 400 Gbps or 8 × 200)."""
     capacity: CapacityKnobs = CapacityKnobs()
     """How the instances are bought."""
     zones: tuple[Zone, ...] = ()
-    """Zones the nodes may be in; for a reservation its zone. The cluster's, or for several nodes the first of those,
-    where nothing is said."""
+    """Zones the nodes may be in. By default a reservation's, or the cluster's; for several nodes the first of those."""
     root_volume_type: Literal["gp3", "gp2"] = "gp3"
     """EBS type of the nodes' root. Whether a Local Zone offers gp3 is not known here; where EC2 refuses it, say gp2."""
     active: bool | None = None

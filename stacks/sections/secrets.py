@@ -15,7 +15,7 @@ class AwsSecretSettings(Strict):
     region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")]
     """AWS region that holds it."""
     key: str | None = None
-    """Key inside, where the secret is a JSON object; the whole text is the token where nothing is said."""
+    """Key inside, where the secret is a JSON object; by default the whole text is the token."""
 
 
 class NgcSettings(Strict):

@@ -20,15 +20,15 @@ class SizingSettings(Strict):
     """
 
     ttft_seconds: float | None = Field(default=None, gt=0)
-    """Time to first token to hold; that of `monitoring` where nothing is said."""
+    """Time to first token to hold; by default that of `monitoring`."""
     itl_seconds: float | None = Field(default=None, gt=0)
-    """Inter-token latency to hold; that of `monitoring` where nothing is said."""
+    """Inter-token latency to hold; by default that of `monitoring`."""
     isl: Tokens | None = None
-    """Tokens of a prompt, on average; those of the target's published benchmark where nothing is said."""
+    """Tokens of a prompt, on average; by default those of the target's published benchmark."""
     osl: Tokens | None = None
-    """Tokens of an answer, on average; those of the target's published benchmark where nothing is said."""
+    """Tokens of an answer, on average; by default those of the target's published benchmark."""
     concurrency: int | None = Field(default=None, ge=1)
-    """Requests at once to be held with as few GPUs as possible; the most that all GPUs can do where nothing is said."""
+    """Requests at once to be held with as few GPUs as possible; by default the most that all GPUs can do."""
     request_rate: float | None = Field(default=None, gt=0)
     """Requests per second to be held with as few GPUs as possible, instead of `concurrency`."""
 

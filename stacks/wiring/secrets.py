@@ -18,8 +18,8 @@ from stacks.sections.secrets import AwsSecretSettings
 
 def aws_secrets(stack: StackPlan) -> list[AwsSecret]:
     """Secrets that the stack reads from AWS."""
-    said = (stack.secrets.hugging_face.aws_secret, stack.secrets.ngc.aws_secret)
-    return [_aws_secret(secret) for secret in said if secret is not None]
+    secrets = (stack.secrets.hugging_face.aws_secret, stack.secrets.ngc.aws_secret)
+    return [_aws_secret(secret) for secret in secrets if secret is not None]
 
 
 def external_secrets(
@@ -42,16 +42,16 @@ def token_secret(
     stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> list[pulumi.Resource]:
     """The Hugging Face token, where there is one. needed: External Secrets, if it brings it."""
-    said = stack.secrets.hugging_face
-    if not said.given:
+    settings = stack.secrets.hugging_face
+    if not settings.given:
         return []
-    token = None if said.token is None else pulumi.Output.secret(said.token.get_secret_value())
-    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    token = None if settings.token is None else pulumi.Output.secret(settings.token.get_secret_value())
+    source = None if settings.aws_secret is None else _aws_secret(settings.aws_secret)
     args = KubernetesObjectsArgs(
         component="HuggingFaceSecret",
         # One that is there is not looked up: what Pulumi reads it keeps, token and all.
         objects=secrets.token(stack.cluster.namespace, token, source, stack.secrets.external.refresh_minutes),
-        results={"secretName": said.existing_secret or TOKEN_SECRET},
+        results={"secretName": settings.existing_secret or TOKEN_SECRET},
     )
     return [KubernetesObjects("hugging-face", args, on(cluster, needed))]
 
@@ -63,13 +63,13 @@ def pull_secret(
     cluster: Cluster,
 ) -> list[pulumi.Resource]:
     """The pull Secret for NVIDIA's registry in those namespaces, where a key is given."""
-    said = stack.secrets.ngc
-    if not said.given:
+    ngc = stack.secrets.ngc
+    if not ngc.given:
         return []
     config = None
-    if said.api_key is not None:
-        config = pulumi.Output.secret(said.api_key.get_secret_value()).apply(secrets.docker_config)
-    source = None if said.aws_secret is None else _aws_secret(said.aws_secret)
+    if ngc.api_key is not None:
+        config = pulumi.Output.secret(ngc.api_key.get_secret_value()).apply(secrets.docker_config)
+    source = None if ngc.aws_secret is None else _aws_secret(ngc.aws_secret)
     args = KubernetesObjectsArgs(
         component="PullSecret",
         objects=secrets.pull_secrets(namespaces, config, source, stack.secrets.external.refresh_minutes),
@@ -78,5 +78,5 @@ def pull_secret(
     return [KubernetesObjects("ngc", args, on(cluster, needed))]
 
 
-def _aws_secret(said: AwsSecretSettings) -> AwsSecret:
-    return AwsSecret(name=said.name, region=said.region, key=said.key)
+def _aws_secret(settings: AwsSecretSettings) -> AwsSecret:
+    return AwsSecret(name=settings.name, region=settings.region, key=settings.key)

@@ -60,20 +60,20 @@ def storage(stack: StackPlan, cluster: Cluster) -> Storage:
 
 def platform_namespace(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """The platform's namespace, where the stack installs the platform."""
-    said = stack.platform
-    if not said.install:
+    platform = stack.platform
+    if not platform.install:
         return []
-    return [resource(namespace(said.namespace), directly_on(cluster))]
+    return [resource(namespace(platform.namespace), directly_on(cluster))]
 
 
 def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """Prometheus and Grafana, where the stack brings them."""
-    said = stack.monitoring
-    if said.kind != "install":
+    settings = stack.monitoring
+    if settings.kind != "install":
         return []
     wanted = Release(
-        chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=said.namespace),
-        values=prometheus_values(said.installed()),
+        chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=settings.namespace),
+        values=prometheus_values(settings.installed()),
         max_history=5,
     )
     return [Monitoring("monitoring", MonitoringArgs(release=wanted), on(cluster))]
@@ -89,14 +89,14 @@ def watch(
 
     plans: graphs that are deployed; of others the alerts would say that they are missing.
     """
-    said, namespace = stack.monitoring, stack.cluster.namespace
-    if said.kind == "none" or not plans:
+    settings, namespace = stack.monitoring, stack.cluster.namespace
+    if settings.kind == "none" or not plans:
         return
     cost = hourly(stack)
     monitors = [
-        *(pod_monitors(plans, namespace, said.labels) if said.pod_monitors else []),
-        dcgm_service_monitor(namespace, said.labels),
-        prometheus_rule(plans, namespace, said.objectives(stack.billing.tags.end), said.labels),
+        *(pod_monitors(plans, namespace, settings.labels) if settings.pod_monitors else []),
+        dcgm_service_monitor(namespace, settings.labels),
+        prometheus_rule(plans, namespace, settings.objectives(stack.billing.tags.end), settings.labels),
     ]
     files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
     watched = [Named(f"{each['kind']}-{each['metadata']['name']}".lower(), each) for each in monitors]
@@ -114,18 +114,18 @@ def platform(
 
     needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
     """
-    said, wanted = stack.platform, stack.platform.wanted
+    settings, wanted = stack.platform, stack.platform.wanted
     installation = Release(
-        chart=platform_chart(wanted.version, said.namespace),
+        chart=platform_chart(wanted.version, settings.namespace),
         values=platform_values(wanted, PULL_SECRET if stack.secrets.ngc.given else None),
         max_history=5,
     )
-    namespace, _, operator = (said.operator or "").partition("/")
+    namespace, _, operator = (settings.operator or "").partition("/")
     return DynamoPlatform(
         "dynamo-platform",
         DynamoPlatformArgs(
             graph_api_version=graph_api_version(max(plan.version for plan in stack.graphs)),
-            installation=installation if said.install else None,
+            installation=installation if settings.install else None,
             operator=ExistingOperator(namespace=namespace, name=operator, version=wanted.version)
             if operator
             else None,
@@ -136,10 +136,10 @@ def platform(
 
 def keda(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     """KEDA, where the stack brings it."""
-    said = stack.autoscaling
-    if said.kind is not Autoscaler.KEDA or not said.install:
+    autoscaling = stack.autoscaling
+    if autoscaling.kind is not Autoscaler.KEDA or not autoscaling.install:
         return []
-    brought = Release(chart=replace(versions.KEDA, namespace=said.namespace), minutes=10)
+    brought = Release(chart=replace(versions.KEDA, namespace=autoscaling.namespace), minutes=10)
     args = KubernetesObjectsArgs(component="Keda", release=brought)
     return [KubernetesObjects("keda", args, on(cluster))]
 
@@ -148,17 +148,17 @@ def autoscaling(
     stack: StackPlan, plans: Sequence[GraphPlan], needed: Sequence[pulumi.Resource], cluster: Cluster
 ) -> None:
     """What KEDA is told about the graphs' workers. needed: KEDA and the graphs, whose adapters the operator makes."""
-    said, monitoring = stack.autoscaling, stack.monitoring
+    settings, monitoring = stack.autoscaling, stack.monitoring
     prometheus = stack.platform.wanted.prometheus
-    if said.kind is not Autoscaler.KEDA or prometheus is None:
+    if settings.kind is not Autoscaler.KEDA or prometheus is None:
         return
     scaling = Scaling(
         prometheus=prometheus,
-        pending=said.pending_requests,
+        pending=settings.pending_requests,
         ttft=monitoring.ttft_seconds,
         itl=monitoring.itl_seconds,
-        up_minutes=said.scale_up_minutes,
-        down_minutes=said.scale_down_minutes,
+        up_minutes=settings.scale_up_minutes,
+        down_minutes=settings.scale_down_minutes,
     )
     objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
     if objects:
@@ -207,26 +207,27 @@ def sizing(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
 
 def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> KubernetesObjects | None:
     """The main graph's endpoint outside the cluster, where one is asked for."""
-    said = stack.ingress
-    if said is None:
+    settings = stack.ingress
+    if settings is None:
         return None
     keys = {
-        client: pulumi.Output.secret(key.get_secret_value()) for client, key in sorted(said.api_keys.items())
+        client: pulumi.Output.secret(key.get_secret_value())
+        for client, key in sorted(settings.api_keys.items())
     }
-    namespace, _, gateway = said.gateway.partition("/")
+    namespace, _, gateway = settings.gateway.partition("/")
     route = Route(
         namespace=stack.cluster.namespace,
         graph=stack.main.name,
-        host=said.host,
+        host=settings.host,
         gateway_namespace=namespace,
         gateway=gateway,
-        listener=said.listener,
+        listener=settings.listener,
         inference_extension=stack.main.frontend.inference_extension,
     )
     args = KubernetesObjectsArgs(
         component="Ingress",
-        objects=manifests(route, keys, said.existing_secret),
+        objects=manifests(route, keys, settings.existing_secret),
         one_after_another=True,
-        results={"endpoint": f"https://{said.host}/v1"},
+        results={"endpoint": f"https://{settings.host}/v1"},
     )
     return KubernetesObjects("ingress", args, on(cluster, [graph]))

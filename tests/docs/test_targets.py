@@ -25,7 +25,7 @@ def test_it_shows_every_target_with_its_source_and_every_difference_with_its_rea
 
 def test_it_shows_what_every_release_costs() -> None:
     text = FILE.read_text().split("\n## Dynamo releases\n")[1].split("\n## ")[0]
-    assert f"Where nothing is\nsaid it is {DEFAULT}. " in text
+    assert f"default is {DEFAULT}. " in text
     for line, release in LATEST_PATCH.items():
         assert f"| {release} | {'; '.join(RELEASE_COSTS.get(line, ('',)))}" in text
 
