@@ -15,8 +15,8 @@ from botocore import xform_name
 
 from ops import __main__ as ops
 from ops.pulumi.stack_file import stacks
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[1]
 PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted((PROJECT / "docs").glob("*.md"))]
 STACKS = stacks(PROJECT)
 PULUMI = {

@@ -2,11 +2,11 @@
 
 import ast
 import re
-from pathlib import Path
 
 import pytest
 
-PROJECT = Path(__file__).parents[1]
+from tests.project import PROJECT
+
 NAMED = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 PAGES = {
     page.name: NAMED.findall(page.read_text())

@@ -8,7 +8,6 @@ comes after whatever it, or any component around it, depends on.
 import json
 from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +22,8 @@ from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster
 from targets.pool import Pool
 from tests.dependencies import before
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[1]
 BUYS = {"aws:eks/nodeGroup:NodeGroup", "aws:autoscaling/group:Group", "aws:ec2/instance:Instance"}
 """Resource types that make instances run."""
 POOL = "dynamo-gpt-oss:index:GpuNodePool"

@@ -5,15 +5,15 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
 from ops.pulumi.stack_file import StackFile
+from tests.project import PROJECT
 
-FOLDER = Path(__file__).parents[1] / ".github" / "workflows"
+FOLDER = PROJECT / ".github" / "workflows"
 WORKFLOWS = sorted(path.name for path in FOLDER.iterdir())
 PINNED = re.compile(r"[\w-]+/[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+")
 

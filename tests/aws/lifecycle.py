@@ -12,7 +12,6 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -27,8 +26,8 @@ from stacks.sections.tags import TagSettings
 from tests.aws.adapters import snapshot
 from tests.aws.engine import Stack
 from tests.aws.refusals import Refusal, World, world
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 KNOBS: dict[str, dict[str, Any]] = {
     "tags": {"owner": "somebody-else", "ttl": "48h"},
     "cluster": {"logRetentionDays": 7},

@@ -11,7 +11,7 @@ from ops.pulumi.stack_file import StackFile, stacks
 from ops.stack.on_embedded import plan_of
 from tests.aws.adapters import Account, snapshot
 from tests.aws.deployment import CALLER, deploy, moto_account
-from tests.aws.test_moto import PROJECT
+from tests.project import PROJECT
 
 EKS = {"kind": "eks", "region": "us-east-2", "publicAccessFrom": ["203.0.113.0/24"]}
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": EKS, "tags": {"ttl": "24h"}}

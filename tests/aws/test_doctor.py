@@ -12,7 +12,6 @@ import typer
 from typer.testing import CliRunner
 
 from components.cluster import api_reach
-from embedded.paths import PROJECT
 from facts.hardware import INSTANCE_TYPES
 from ops import doctor
 from ops.checks import reach
@@ -23,6 +22,7 @@ from ops.pulumi import automation, stack_config
 from stacks.sections.cluster import ExistingEksCluster
 from tests.aws.simulated import Accounts, Answer, Simulated, reservation
 from tests.ops.stacks import stack
+from tests.project import PROJECT
 
 REGION = "us-east-2"
 BLOCK = "cr-0123456789abcdef0"

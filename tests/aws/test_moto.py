@@ -1,7 +1,6 @@
 """Whole EKS stacks on moto: every reference exists, every parameter is AWS's, and nothing is left behind."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,8 +8,8 @@ import yaml
 
 from tests.aws.adapters import ADAPTERS, BOTOCORE, MOTO, snapshot
 from tests.aws.deployment import Deployment, deploy, moto_account
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 BLOCK = "cr-0123456789abcdef0"
 LIVE_BLOCK = {
     "availabilityZone": "us-east-2b",

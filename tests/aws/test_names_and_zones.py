@@ -10,7 +10,7 @@ from ops.pulumi.stack_file import StackFile
 from targets.capacity import placed_zones
 from tests.aws.adapters import Account
 from tests.aws.deployment import Deployment, deploy, moto_account
-from tests.aws.test_moto import PROJECT
+from tests.project import PROJECT
 
 CLUSTER, LOGS = "aws:eks/cluster:Cluster", "aws:cloudwatch/logGroup:LogGroup"
 SUBNET = "aws:ec2/subnet:Subnet"

@@ -1,8 +1,10 @@
 """Mocks that keep every registration and answer as a finished deployment would."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
+from manifests.objects import Named
 from ops.evaluate import Recorder, Resource, run
 
 
@@ -32,9 +34,28 @@ class Deployed(Recorder):
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
-def deploy(program: Callable[[], object]) -> Deployed:
+class Retained(Deployed):
+    """Also keeps what outlives its stack."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.retained: set[str] = set()
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().RegisterResource(request)
+        if request.retainOnDelete:
+            self.retained.add(request.name)
+        return response
+
+
+def held(made: Sequence[Named], **more: Any) -> None:
+    """Objects as one component."""
+    KubernetesObjects("some", KubernetesObjectsArgs(objects=made, **more))
+
+
+def deploy(program: Callable[[], object], recorder: Deployed | None = None) -> Deployed:
     """Run a program to its end, as `pulumi up` does once everything is made."""
-    recorder = Deployed()
+    recorder = recorder or Deployed()
     run(program, recorder, project="dynamo-gpt-oss", stack="test", preview=False)
     return recorder
 

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,8 +14,8 @@ from moto.iam.aws_managed_policies import aws_managed_policies_data
 from manifests.names import POOL_LABEL
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 MANAGED = {
     f"arn:aws:iam::aws:policy{p['Path']}{name}": p["Document"]
     for name, p in json.loads(aws_managed_policies_data).items()

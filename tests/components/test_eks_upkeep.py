@@ -13,7 +13,7 @@ from ops.pulumi.stack_file import StackFile
 from ops.synth import described
 from stacks.settings import ConfigError
 from stacks.wiring import eks as wiring_eks
-from tests.components.test_eks_stacks import PROJECT
+from tests.project import PROJECT
 
 B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}
 OF_NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"}

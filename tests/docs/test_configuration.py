@@ -1,7 +1,6 @@
 """Every key of a stack's file stands in a page of docs/."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -14,8 +13,9 @@ from stacks.sections.cluster import CLUSTER_KINDS
 from stacks.settings import Settings
 from targets.knobs import FurtherGraph, GraphKnobs
 from targets.strict import Strict
+from tests.project import PROJECT
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = PROJECT / "docs"
 PAGES = {page.stem: page.read_text() for page in DOCS.glob("*.md")}
 
 

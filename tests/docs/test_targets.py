@@ -1,13 +1,12 @@
 """docs/targets.md is what the catalogue, the knobs and the differences say."""
 
-from pathlib import Path
-
 from docs.generate.differences import DIFFERENCES
 from docs.generate.targets import document
 from facts.releases import DEFAULT, LATEST_PATCH, RELEASE_COSTS
 from targets.catalogue import TARGETS
+from tests.project import PROJECT
 
-FILE = Path(__file__).parents[2] / "docs" / "targets.md"
+FILE = PROJECT / "docs" / "targets.md"
 
 
 def test_the_file_is_up_to_date() -> None:

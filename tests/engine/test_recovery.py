@@ -18,12 +18,12 @@ import yaml
 from pulumi import automation
 
 from embedded import cluster, processes
-from embedded.paths import PROJECT
 from embedded.processes import Report
 from manifests.names import MANAGED_BY
 from ops.pulumi import pending
 from ops.pulumi.locks import unlocked
 from tests.engine.conftest import Engine
+from tests.project import PROJECT
 from tests.waiting import eventually
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]

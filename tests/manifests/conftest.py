@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from embedded import build
-from embedded.paths import PROJECT
 from embedded.processes import Report
+from tests.project import PROJECT
 
 SOURCE = build.Program(
     PROJECT / "tests" / "promtool",

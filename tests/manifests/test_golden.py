@@ -15,7 +15,7 @@ from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from tests.golden_files import FOLDER, compare
-from tests.manifests.test_autoscaling import SCALING
+from tests.manifests.services.test_autoscaling import SCALING
 
 GUIDES = ("vllm-disagg-h100", "sglang-disagg-h100", "trtllm-disagg-b200")
 OVER_EFA = {

@@ -2,7 +2,6 @@
 
 import re
 import shlex
-from pathlib import Path
 
 import pytest
 import typer
@@ -10,8 +9,9 @@ import yaml
 
 from ops import bench
 from stacks.load import parse
+from tests.project import PROJECT
 
-PAGE = (Path(__file__).parents[2] / "docs" / "benchmarks.md").read_text()
+PAGE = (PROJECT / "docs" / "benchmarks.md").read_text()
 SHOWN = re.findall(r"^python -m ops bench (--[^#\n]*)", PAGE, re.MULTILINE)
 
 

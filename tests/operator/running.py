@@ -19,9 +19,9 @@ import trustme
 import yaml
 
 from embedded import cluster, processes
-from embedded.paths import PROJECT
 from embedded.processes import Daemon, Report
 from tests.operator.release import NAMESPACE, Object, Release
+from tests.project import PROJECT
 from tests.waiting import eventually
 
 _MANAGER = "dynamo-platform"

@@ -17,13 +17,13 @@ import psutil
 import pytest
 from typer.testing import CliRunner
 
-from embedded.paths import PROJECT
 from measure import lease
 from measure.description import commands
 from ops import bench, reap, sites
 from ops.stack.stack import find
 from targets.errors import UserError
 from tests.ops.bench_driver import Pretended
+from tests.project import PROJECT
 
 
 @pytest.fixture(autouse=True)

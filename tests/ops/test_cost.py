@@ -11,8 +11,8 @@ import yaml
 
 from ops.cost import cost
 from ops.pulumi.stack_file import StackFileError
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 H100 = {"target": "vllm-disagg-h100", "cluster": {"kind": "eks", "region": "us-east-1"}}
 BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
 TOTAL = 57.8366

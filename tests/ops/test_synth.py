@@ -18,8 +18,8 @@ from ops.synth import Format, render, write_tree
 from targets.catalogue import TARGETS
 from targets.target import Target
 from tests.golden_files import FOLDER, compare
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 STACKS = stacks(PROJECT)
 
 

@@ -8,8 +8,8 @@ import pytest
 from ops.timeline import draw, simulate
 from targets.errors import UserError
 from targets.timeline import Assumptions, Rollout, our_order, published_order
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[2]
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 

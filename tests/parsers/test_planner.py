@@ -6,7 +6,7 @@ import pytest
 
 from facts.releases import LATEST_PATCH
 from targets.parts import Planner
-from tests.manifests.test_autoscaling import plan, planner_of
+from tests.manifests.services.test_autoscaling import plan, planner_of
 from tests.parsers.harness import run_child
 
 RELEASE = LATEST_PATCH["1.6"]

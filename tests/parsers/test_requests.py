@@ -5,7 +5,7 @@ import pytest
 from facts.releases import LATEST_PATCH, Version
 from manifests.services.sizing import sizing_request
 from targets.sizing import Sizing, known_since
-from tests.manifests.test_sizing import ON_EVERY_GPU, QUESTION
+from tests.manifests.services.test_sizing import ON_EVERY_GPU, QUESTION
 from tests.parsers.harness import run_child
 
 LOADS = (QUESTION, Sizing(ttft=0.5, itl=0.01, isl=1, osl=1, request_rate=2.5))

@@ -9,12 +9,12 @@ from typing import Any, ClassVar
 
 import pytest
 
-from embedded.paths import PROJECT
 from pods.verification.advice import ADVICE
 from pods.verification.checks import CHECKS
 from pods.verification.conversation import Conversation, release_of
 from pods.verification.expectation import Expectation, untold
 from pods.verification.results import FAILED, OK, SKIPPED, WARNING, Result, summary
+from tests.project import PROJECT
 
 MODEL = "openai/gpt-oss-120b"
 BOTH = Expectation(

@@ -4,14 +4,13 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile
 from ops.synth import described
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
 NEXT_BLOCK = {"kind": "capacity-block", "reservationId": "cr-0fedcba9876543210"}
 EKS: dict[str, Any] = {

@@ -14,7 +14,8 @@ from ops.diff.compare import resource_changes
 from ops.diff.consequences import NODE_GROUP
 from ops.fingerprint import KEY_VARIABLE
 from tests.golden_files import compare, compare_block
-from tests.stability.changes import CHANGES, PROJECT, Change, synth
+from tests.project import PROJECT
+from tests.stability.changes import CHANGES, Change, synth
 
 PAGE = PROJECT / "docs" / "operations.md"
 BEGIN, END = "<!-- what changes: tests/stability writes this table -->\n", "<!-- end of the table -->"

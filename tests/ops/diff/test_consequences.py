@@ -1,7 +1,6 @@
 """What `ops diff` tells that only providers and hooks would know: replacements on AWS, and what follows."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,8 @@ from ops.diff.price_change import price_change
 from ops.diff.replacements import AWS
 from ops.evaluate import UNKNOWN, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[3]
 GROUP, TEMPLATE, SUBNET = "eks/nodeGroup:NodeGroup", "ec2/launchTemplate:LaunchTemplate", "ec2/subnet:Subnet"
 
 

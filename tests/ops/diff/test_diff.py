@@ -13,8 +13,8 @@ import yaml
 
 from ops.diff.changes import MISSING, Action
 from ops.diff.compare import field_changes, resource_changes
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[3]
 PACKAGES = {each.parent.name for each in PROJECT.glob("*/__init__.py")} - {"tests"}
 PROGRAM = ("Pulumi.yaml", "__main__.py", *sorted(PACKAGES))
 DEV: dict[str, Any] = {

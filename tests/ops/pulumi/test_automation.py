@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from embedded.paths import PROJECT
 from ops.pulumi import automation, stack_config
 from ops.pulumi.command import PulumiError
 from ops.pulumi.locks import LockedError
 from ops.pulumi.stack_file import StackFile, StackFileError
 from ops.stack import kubeconfig
 from stacks.load import parse
+from tests.project import PROJECT
 
 Answers = Mapping[str, str | tuple[int, str]]
 WHO = {"user": "ada", "url": "https://app.pulumi.com/ada", "organizations": ["ada", "acme"]}

@@ -15,7 +15,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from embedded.paths import PROJECT
+from tests.project import PROJECT
 from tests.waiting import eventually
 
 WHO = json.dumps({"user": "ada", "url": "file:///state"})

@@ -17,7 +17,7 @@ from targets.knobs import GraphKnobs
 from targets.pool import Pool
 from targets.resolve import resolve
 from targets.transport import Transport
-from tests.manifests.test_deployment import PLANS, components, plan
+from tests.manifests.graph.test_deployment import PLANS, components, plan
 
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"

@@ -1,18 +1,17 @@
-"""Benchmarks and the end of a stack's time, as stacks have them."""
+"""A stack's benchmark: what it waits for, and the loads that it refuses."""
 
 import json
 from typing import Any
 
 import pytest
 
-from embedded.paths import PROJECT
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
 from stacks.load import parse
 from stacks.settings import ConfigError
+from tests.project import PROJECT
 
 ON_CLUSTER = {"cluster": {"kind": "existing"}, "platform": {"install": False}}
-ON_EKS = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 
 
 def evaluated(**sections: Any) -> Evaluation:
@@ -52,19 +51,6 @@ def test_the_benchmark_waits_for_its_claim_its_commands_and_the_graph() -> None:
     plan = json.loads(commands.inputs["data"]["plan.json"])
     assert [point["name"] for point in plan["points"]] == ["c00001-r1", "c00064-r1"]
     assert job.inputs["spec"]["activeDeadlineSeconds"] == 60 * (90 + 30) + 60
-
-
-def test_the_end_of_a_stacks_time_is_there_before_anything_is_paid_for() -> None:
-    evaluation = evaluated(cluster=ON_EKS["cluster"] | {"name": "ours"}, tags={"ttl": "8h"})
-    cron_job = one(evaluation, "CronJob", "time-to-live")
-    pool = one(evaluation, "GpuNodePool", "gpu-nodes")
-    pod = cron_job.inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
-    look, shrink = pod["initContainers"][0], pod["containers"][0]
-    assert {"name": "SECONDS_TO_LIVE", "value": "28800"} in look["env"]
-    assert {"name": "CLUSTER", "value": "ours"} in shrink["env"]
-    assert {"name": "STACK", "value": "variant"} in shrink["env"]
-    assert cron_job.urn in pool.dependencies
-    assert one(evaluation, "PodIdentityAssociation", "shrink-gpu-pools").urn in pool.dependencies
 
 
 @pytest.mark.parametrize(

@@ -1,17 +1,10 @@
-"""Subnet ranges, and the cluster of another stack."""
+"""Subnet ranges of a VPC of the stack's own."""
 
 import ipaddress
-from pathlib import Path
 
 import pytest
 
 from components.cluster.network import subnet_ranges, zones_with
-from ops.evaluate import evaluate
-from ops.pulumi.stack_file import StackFile
-from ops.synth import masked
-
-PROJECT = Path(__file__).parents[2]
-
 
 ZONES = [f"us-east-1{letter}" for letter in "abcdef"]
 LOCAL = ["us-east-1-dfw-2a", "us-east-1-atl-2a", "us-east-1-chi-2a"]
@@ -42,16 +35,3 @@ def test_private_subnets_have_room_for_gpu_nodes() -> None:
     ((private, public),) = subnet_ranges("10.80.0.0/16", ["us-east-1a"]).values()
     assert ipaddress.IPv4Network(private).num_addresses == 4096
     assert ipaddress.IPv4Network(public).num_addresses == 256
-
-
-def test_another_stacks_kubeconfig_stays_secret() -> None:
-    config = {
-        "dynamo-gpt-oss:target": "trtllm-disagg-b200",
-        "dynamo-gpt-oss:cluster": '{"kind": "stack", "stack": "organization/shared/prod"}',
-    }
-    said = StackFile(project="dynamo-gpt-oss", stack="s", config=config, secret_keys=frozenset())
-    evaluation = evaluate(PROJECT, said)
-    by_type = {resource.type: resource for resource in evaluation.resources}
-    assert by_type["pulumi:pulumi:StackReference"].inputs["name"] == "organization/shared/prod"
-    assert masked(by_type["pulumi:providers:kubernetes"].inputs)["kubeconfig"] == "[secret]"
-    assert not any(resource.type.startswith("aws:") for resource in evaluation.resources)

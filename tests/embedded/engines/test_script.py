@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,9 +13,10 @@ from openai.types.chat import ChatCompletion
 
 from embedded.engines import script
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, DataPlane
+from tests.project import PROJECT
 
 pytestmark = pytest.mark.xdist_group("live-engine")
-GUIDE = Path(__file__).parent / "guide"
+GUIDE = PROJECT / "tests" / "embedded" / "guide"
 """The curl commands of Dynamo's GPT-OSS guides for vLLM and TensorRT-LLM, as published."""
 WEATHER: Any = {
     "type": "function",

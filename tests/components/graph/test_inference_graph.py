@@ -1,30 +1,22 @@
-"""Components that live on any Kubernetes cluster: inputs, parents, dependencies, outputs."""
+"""A graph as a component: what it waits for, its images, its aliases, its local copy."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pulumi
 import pytest
 
-from components.cluster.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
-from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
-from components.services.platform import DynamoPlatform, DynamoPlatformArgs
 from facts.hardware import INSTANCE_TYPES
 from manifests.graph.deployment import graph_deployment
-from manifests.services import secrets
-from ops.evaluate import Resource, Secret, run
+from ops.evaluate import Resource, run
 from targets.catalogue import TARGETS
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool
 from targets.resolve import resolve
 from tests.components.recording import Deployed, deploy, named
-
-
-def plan(target: str = "trtllm-disagg-b200", instance: str = "p6-b200.48xlarge") -> GraphPlan:
-    return resolve(TARGETS[target], GraphKnobs(), Pool(instance=INSTANCE_TYPES[instance], nodes=1))
+from tests.plans import resolved
 
 
 def copying(graph: GraphPlan, local_copy: bool) -> GraphPlan:
@@ -37,72 +29,9 @@ def pod(graph: Resource, component: str) -> Any:
     return found["podTemplate"]["spec"]
 
 
-def test_the_namespace_is_made_through_the_clusters_own_provider() -> None:
-    def program() -> None:
-        ExistingCluster(
-            "cluster",
-            ExistingClusterArgs(
-                kubeconfig="some/kubeconfig",
-                context="ours",
-                namespace="serving",
-                create_namespace=True,
-                retain=False,
-            ),
-        )
-
-    recorder = deploy(program)
-    provider = named(recorder, "cluster", "providers:kubernetes")
-    assert provider.inputs["kubeconfig"] == "some/kubeconfig"
-    assert provider.inputs["context"] == "ours"
-    assert named(recorder, "serving", ":Namespace").provider == provider.urn
-    assert recorder.registered_outputs["cluster"] == {"namespace": "serving"}
-
-
-def test_a_namespace_that_is_the_users_is_left_alone() -> None:
-    def program() -> None:
-        args = ExistingClusterArgs(
-            kubeconfig=None, context=None, namespace="theirs", create_namespace=False, retain=False
-        )
-        assert ExistingCluster("cluster", args).ready == []
-
-    assert not [r for r in deploy(program).recorded if r.type.endswith(":Namespace")]
-
-
-def token(existing: str | None = None, text: str | None = None) -> None:
-    secret = None if text is None else pulumi.Output.secret(text)
-    made = secrets.token("dynamo", secret, None, 60)
-    args = KubernetesObjectsArgs(objects=made, results={"secretName": existing or "hf-token-secret"})
-    KubernetesObjects("hugging-face", args)
-
-
-def test_the_token_stays_a_secret() -> None:
-    program = partial(token, text="hf_abc")
-    secret = named(deploy(program), "hf-token-secret", ":Secret")
-    assert secret.inputs["stringData"] == Secret({"HF_TOKEN": "hf_abc"})
-    assert "hf_abc" not in repr(secret)
-
-
-def test_an_existing_secret_does_not_come_into_the_state() -> None:
-    recorder = deploy(partial(token, existing="theirs"))
-    assert [resource.name for resource in recorder.recorded] == ["hugging-face"]
-    assert recorder.registered_outputs["hugging-face"] == {"secretName": "theirs"}
-
-
-def test_a_platform_that_serves_another_api_version_is_refused() -> None:
-    def program() -> None:
-        DynamoPlatform("platform", DynamoPlatformArgs(graph_api_version="nvidia.com/v1beta1"))
-
-    with pytest.raises(pulumi.RunError) as error:
-        deploy(program)
-    assert str(error.value) == (
-        "dynamo-gpt-oss:graph.dynamoVersion: its graphs are nvidia.com/v1beta1, but the cluster's Dynamo platform "
-        "serves nvidia.com/v1alpha1; choose a matching release or upgrade the platform"
-    )
-
-
 def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> None:
     def program() -> None:
-        InferenceGraph("graph", InferenceGraphArgs(plan=plan(), namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(plan=resolved(), namespace="dynamo"))
 
     recorder = deploy(program)
     files = named(recorder, "gpt-oss-disagg-llm-config", ":ConfigMap")
@@ -163,7 +92,7 @@ def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
 
 def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
     def deployed(local_copy: bool) -> Deployed:
-        args = InferenceGraphArgs(plan=copying(plan(), local_copy), namespace="dynamo")
+        args = InferenceGraphArgs(plan=copying(resolved(), local_copy), namespace="dynamo")
         return deploy(lambda: InferenceGraph("graph", args))
 
     with_copy, without = deployed(True), deployed(False)
@@ -182,7 +111,7 @@ def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
 def test_a_built_image_is_what_copies_too() -> None:
     def program() -> None:
         args = InferenceGraphArgs(
-            plan=copying(plan(), True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
+            plan=copying(resolved(), True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
         )
         InferenceGraph("graph", args)
 
@@ -192,7 +121,7 @@ def test_a_built_image_is_what_copies_too() -> None:
 
 def test_gb200_workers_wait_for_their_compute_domain() -> None:
     def program() -> None:
-        gb200 = plan("trtllm-agg-gb200", "p6e-gb200.36xlarge")
+        gb200 = resolved("trtllm-agg-gb200", "p6e-gb200.36xlarge")
         InferenceGraph("graph", InferenceGraphArgs(plan=gb200, namespace="dynamo"))
 
     recorder = deploy(program)

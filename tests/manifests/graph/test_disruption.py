@@ -9,7 +9,7 @@ from manifests.graph.disruption import budgets
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from tests.components.recording import deploy
-from tests.manifests.test_deployment import plan
+from tests.manifests.graph.test_deployment import plan
 
 SPREAD = {"pool": {"nodes": 2}, "graph": {"worker": {"replicas": 16}, "frontend": {"replicas": 2}}}
 

@@ -1,7 +1,6 @@
 """What a stack's services become when the whole program is evaluated: from a few lines to the resources."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +9,8 @@ from manifests.names import RETAINED
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
 from tests.dependencies import before
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).resolve().parents[2]
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 
 

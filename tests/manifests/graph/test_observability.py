@@ -8,7 +8,7 @@ from manifests.graph.deployment import graph_deployment
 from pods.run_workers import parse as parse_worker
 from stacks.load import parse
 from stacks.settings import ConfigError
-from tests.manifests.test_deployment import components, plan
+from tests.manifests.graph.test_deployment import components, plan
 
 COLLECTOR = "http://collector.observability:4317"
 EXPORTED = {"logs": "json", "otlpEndpoint": COLLECTOR}

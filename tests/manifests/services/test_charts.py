@@ -6,7 +6,6 @@ is one that the chart documents (tests/manifests/data/chart_keys.yaml), and none
 
 import itertools
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +16,9 @@ from facts.releases import LATEST_PATCH, Version
 from manifests.services import charts
 from manifests.services.charts import Prometheus, platform_chart, platform_values
 from targets.platform import Addon, Discovery, Platform
+from tests.project import PROJECT
 
-CHARTS = yaml.safe_load((Path(__file__).parent / "data" / "chart_keys.yaml").read_text())
+CHARTS = yaml.safe_load((PROJECT / "tests" / "manifests" / "data" / "chart_keys.yaml").read_text())
 
 
 def wanted(**more: Any) -> Platform:

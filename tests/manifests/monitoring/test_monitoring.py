@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import promql_parser
@@ -23,7 +22,8 @@ from stacks.plan import resolve
 from stacks.settings import Settings
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from tests.manifests.test_chart_values import PROMETHEUS
+from tests.manifests.services.test_charts import PROMETHEUS
+from tests.project import PROJECT
 
 OBJECTIVES = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl="72h")
 LABELS = {"release": "prometheus"}
@@ -31,7 +31,7 @@ LABELS = {"release": "prometheus"}
 
 def known_series() -> set[str]:
     """Series that the sources of tests/manifests/data/metrics.yaml name."""
-    families = yaml.safe_load((Path(__file__).parent / "data" / "metrics.yaml").read_text())
+    families = yaml.safe_load((PROJECT / "tests" / "manifests" / "data" / "metrics.yaml").read_text())
     series: set[str] = set()
     for family in families:
         series |= {*family.get("counters", ()), *family.get("gauges", ())}

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import boto3
@@ -14,8 +13,8 @@ from facts.hardware import Arch
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi.stack_file import StackFile
 from targets.knobs import ImageBuild
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 BUILD = {"gitRef": COMMIT, "region": "us-east-1"}
 WANTED = {"project": "builder", "repository": "dynamo", "tag": "1.2.1-abc"}

@@ -3,13 +3,13 @@
 import json
 import re
 import urllib.request
-from pathlib import Path
 
 import yaml
 
 from tests.live import DISAGGREGATED, MODEL, DataPlane
+from tests.project import PROJECT
 
-FAMILIES = yaml.safe_load((Path(__file__).parent / "data" / "metrics.yaml").read_text())
+FAMILIES = yaml.safe_load((PROJECT / "tests" / "manifests" / "data" / "metrics.yaml").read_text())
 
 
 def ask(url: str) -> None:

@@ -9,7 +9,7 @@ import yaml
 from manifests.monitoring.alerts import prometheus_rule
 from manifests.monitoring.dashboards import dashboards
 from tests.manifests.conftest import Promtool
-from tests.manifests.test_monitoring import OBJECTIVES, PLANS, panels, plan_of
+from tests.manifests.monitoring.test_monitoring import OBJECTIVES, PLANS, panels, plan_of
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
 PORTS = {"frontend": "http", "prefill": "system", "decode": "system"}

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,10 +22,10 @@ from targets.plan import GraphPlan
 from targets.pool import Pool
 from targets.resolve import resolve
 from targets.target import Target
-from tests.manifests.test_deployment import PLANS, components
-from tests.manifests.test_deployment import plan as resolved
+from tests.manifests.graph.test_deployment import PLANS, components
+from tests.manifests.graph.test_deployment import plan as resolved
+from tests.project import PROJECT
 
-PROJECT = Path(__file__).parents[2]
 STACKS = sorted(path.name.split(".")[1] for path in PROJECT.glob("Pulumi.*.yaml"))
 CPU_SHARE, MEMORY_SHARE = 0.95, 0.97
 """What the kubelet leaves of a node for pods; EKS's own figures leave more on each type here."""

@@ -7,7 +7,7 @@ import pytest
 from manifests.graph.deployment import graph_deployment
 from stacks.load import parse
 from stacks.settings import ConfigError
-from tests.manifests.test_deployment import components, plan
+from tests.manifests.graph.test_deployment import components, plan
 
 TAINT = {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoExecute"}
 

@@ -1,0 +1,91 @@
+"""The claim that holds the weights, and the Job that downloads them."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pulumi
+import pytest
+
+from components.cache.model_cache import ModelCache, ModelCacheArgs
+from manifests.names import RETAINED
+from manifests.services import secrets
+from ops.evaluate import Resource
+from targets.plan import all_weights
+from tests.components.recording import Retained, deploy, held, named
+from tests.plans import resolved
+
+
+def cache(**more: Any) -> Callable[[], None]:
+    def program() -> None:
+        made = resolved()
+        args: dict[str, Any] = {
+            "namespace": "dynamo",
+            "weights": all_weights([made]),
+            "size": "100Gi",
+            "storage_class": None,
+            "image": made.image.reference,
+            "archs": made.image.archs,
+            "token_secret": None,
+            "pull_secret": None,
+        }
+        ModelCache("model-cache", ModelCacheArgs(**args | more))
+
+    return program
+
+
+@pytest.mark.parametrize("retain", [True, False])
+def test_the_claim_outlives_the_stack_if_asked(retain: bool) -> None:
+    recorder = Retained()
+    deploy(cache(retain=retain), recorder)
+    claim = named(recorder, "model-cache", ":PersistentVolumeClaim")
+    assert recorder.retained == ({"model-cache"} if retain else set())
+    assert (RETAINED.items() <= claim.inputs["metadata"]["labels"].items()) is retain
+
+
+def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
+    recorder = deploy(cache(volume="model-cache-dynamo"))
+    spec = named(recorder, "model-cache", ":PersistentVolumeClaim").inputs["spec"]
+    assert (spec["volumeName"], spec["storageClassName"]) == ("model-cache-dynamo", "")
+    pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
+    (own_root,) = pod["initContainers"]
+    assert own_root["command"] == ["chown", "1000:1000", "/opt/models"]
+    assert own_root["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}
+    assert "runAsUser" not in pod["containers"][0]["securityContext"]
+
+
+def test_a_claim_of_ones_own_is_read_checked_and_never_written() -> None:
+    recorder = deploy(cache(existing_claim="weights", source={"HTTPS_PROXY": "http://proxy:3128"}))
+    claim = named(recorder, "weights", ":PersistentVolumeClaim")
+    assert claim.read
+    assert claim.inputs["id"] == "dynamo/weights"
+    pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    variables = {each["name"]: each["value"] for each in container["env"]}
+    assert variables["EXISTING"] == "1"
+    assert "HTTPS_PROXY" not in variables
+    assert pod["volumes"][0]["persistentVolumeClaim"] == {"claimName": "weights", "readOnly": True}
+    assert container["volumeMounts"][0]["readOnly"] is True
+
+
+def test_no_other_cache_has_a_root_container() -> None:
+    pod = named(deploy(cache(storage_class="nfs")), "model-download", ":Job").inputs["spec"]["template"][
+        "spec"
+    ]
+    assert "initContainers" not in pod
+
+
+def rotated(token: str) -> dict[str, Resource]:
+    """The token and a cache that uses it."""
+
+    def program() -> None:
+        held(secrets.token("dynamo", pulumi.Output.secret(token), None, 60))
+        cache(token_secret="hf-token-secret")()
+
+    return {resource.urn: resource for resource in deploy(program).recorded}
+
+
+def test_a_changed_token_changes_the_secret_alone() -> None:
+    """No new download, no restarted worker: nothing but the Secret has another input."""
+    before, after = rotated("hf_old"), rotated("hf_new")
+    changed = {urn.split("::")[-1] for urn in before if before[urn] != after[urn]}
+    assert changed == {"hf-token-secret"}

@@ -1,0 +1,41 @@
+"""The end of a stack's time, as stacks have it."""
+
+import json
+from typing import Any
+
+from ops.evaluate import Evaluation, Resource, evaluate
+from ops.pulumi.stack_file import StackFile
+from tests.project import PROJECT
+
+ON_EKS = {"cluster": {"kind": "eks", "region": "us-east-1"}}
+
+
+def evaluated(**sections: Any) -> Evaluation:
+    config = {"target": "trtllm-disagg-8k"} | {key: json.dumps(value) for key, value in sections.items()}
+    return evaluate(
+        PROJECT,
+        StackFile(
+            project="dynamo-gpt-oss",
+            stack="variant",
+            config={f"dynamo-gpt-oss:{key}": text for key, text in config.items()},
+            secret_keys=frozenset(),
+        ),
+    )
+
+
+def one(evaluation: Evaluation, kind: str, name: str) -> Resource:
+    (found,) = (r for r in evaluation.resources if r.type.endswith(f":{kind}") and r.name == name)
+    return found
+
+
+def test_the_end_of_a_stacks_time_is_there_before_anything_is_paid_for() -> None:
+    evaluation = evaluated(cluster=ON_EKS["cluster"] | {"name": "ours"}, tags={"ttl": "8h"})
+    cron_job = one(evaluation, "CronJob", "time-to-live")
+    pool = one(evaluation, "GpuNodePool", "gpu-nodes")
+    pod = cron_job.inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    look, shrink = pod["initContainers"][0], pod["containers"][0]
+    assert {"name": "SECONDS_TO_LIVE", "value": "28800"} in look["env"]
+    assert {"name": "CLUSTER", "value": "ours"} in shrink["env"]
+    assert {"name": "STACK", "value": "variant"} in shrink["env"]
+    assert cron_job.urn in pool.dependencies
+    assert one(evaluation, "PodIdentityAssociation", "shrink-gpu-pools").urn in pool.dependencies
