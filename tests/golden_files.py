@@ -19,6 +19,11 @@ def compare(name: str, text: str) -> None:
     assert not difference, f"write it anew with REGENERATE=1 if this is meant:\n{difference}"
 
 
+def names(folder: str) -> set[str]:
+    """What files are in `golden/<folder>`, by their paths in it."""
+    return {str(path.relative_to(FOLDER / folder)) for path in (FOLDER / folder).rglob("*") if path.is_file()}
+
+
 def compare_block(page: Path, begin: str, end: str, text: str) -> None:
     """Hold `text` against what stands on a page between two lines."""
     before, found, rest = page.read_text().partition(begin)

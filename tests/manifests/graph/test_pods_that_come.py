@@ -8,7 +8,7 @@ import pytest
 
 from embedded.operator.components import components
 from manifests.graph.deployment import graph_deployment
-from tests.manifests.test_golden import CASES, plan
+from tests.golden_graphs import CASES, plan
 
 KINDS_OF_PROBE = {"httpGet", "exec", "grpc", "tcpSocket"}
 PROBES = ("startupProbe", "readinessProbe", "livenessProbe")

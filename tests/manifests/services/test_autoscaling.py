@@ -8,13 +8,13 @@ import pytest
 
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.topology import topology
-from manifests.services.autoscaling import Scaling, scaled_objects
+from manifests.services.autoscaling import scaled_objects
 from stacks.load import parse
 from targets.plan import GraphPlan
 from tests.manifests.graph.test_deployment import components
 from tests.manifests.monitoring.test_monitoring import known_series, selectors
+from tests.plans import SCALING
 
-SCALING = Scaling(prometheus="http://p:9090", pending=10, ttft=2.0, itl=0.03, up_minutes=20, down_minutes=30)
 VERSIONS = ("1.2.1", "1.6.1")
 
 

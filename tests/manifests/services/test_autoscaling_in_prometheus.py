@@ -12,7 +12,7 @@ import yaml
 from facts.engines import Role
 from manifests.services.autoscaling import signals
 from tests.manifests.conftest import Promtool
-from tests.manifests.services.test_autoscaling import SCALING
+from tests.plans import SCALING
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
 OTHER = 'namespace="dynamo", graph="other"'
