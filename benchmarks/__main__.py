@@ -27,14 +27,14 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Run:
+class Measurement:
     """One finished command: wall-clock seconds, and peak resident memory in MiB."""
 
     seconds: float
     mebibytes: float
 
 
-def measure(arguments: Sequence[str]) -> Run:
+def measure(arguments: Sequence[str]) -> Measurement:
     """Run this Python with the arguments, from the project's folder, its output thrown away."""
     began = time.monotonic()
     process = subprocess.Popen(
@@ -43,12 +43,12 @@ def measure(arguments: Sequence[str]) -> Run:
     _, _, usage = os.wait4(process.pid, 0)
     process.returncode = 0
     unit = 1024 if sys.platform == "linux" else 1024 * 1024  # ru_maxrss is in KiB, on macOS in bytes
-    return Run(time.monotonic() - began, usage.ru_maxrss / unit)
+    return Measurement(time.monotonic() - began, usage.ru_maxrss / unit)
 
 
 def main() -> None:
     """Measure every command and print medians and ratios."""
-    runs: dict[str, list[Run]] = {name: [] for name in COMMANDS}
+    runs: dict[str, list[Measurement]] = {name: [] for name in COMMANDS}
     for counted in range(ROUNDS + 1):
         for name, arguments in COMMANDS.items():
             print(f"\rround {counted} of {ROUNDS}: {name:<30}", end="", file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from manifests.objects import annotated
+from manifests.objects import annotate
 
 _KNOWN: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,
@@ -53,7 +53,7 @@ def job(
     and made anew: the provider reads the Job's live status for it. Otherwise it would wait for the failed one again.
     """
     return resource(
-        annotated(manifest, {"pulumi.com/replaceUnready": "true"}),
+        annotate(manifest, {"pulumi.com/replaceUnready": "true"}),
         pulumi.ResourceOptions(
             parent=parent,
             depends_on=list(needed),

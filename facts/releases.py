@@ -107,7 +107,7 @@ EFA_IMAGES_SINCE = Version(1, 0)
 _EFA_TAG_WITHOUT_ARCH_SINCE = Version(1, 3)
 
 
-def supported(text: str) -> Version:
+def parse_supported(text: str) -> Version:
     """The version if its release line is supported. Raises ValueError naming the choices."""
     choices = f"choose one of {', '.join(LATEST_PATCH.values())}"
     try:

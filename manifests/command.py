@@ -52,7 +52,7 @@ def knob_words(engine: Engine, knobs: EngineKnobs, kind: type[Parallelism] | typ
     return [word for argument, value in given if argument is not None for word in argument.words(value)]
 
 
-def cached(weights: Weights) -> str:
+def model_to_load(weights: Weights) -> str:
     """What an engine is told to load: the pinned snapshot's folder, or the model's name where no commit is pinned.
 
     Hugging Face's cache remembers the commit that `main` was when the model was downloaded.

@@ -41,7 +41,7 @@ class Named:
     manifest: Object
 
 
-def named(manifests: Iterable[Object]) -> list[Named]:
+def by_own_name(manifests: Iterable[Object]) -> list[Named]:
     """Objects that the stack knows by their own names."""
     return [Named(each["metadata"]["name"], each) for each in manifests]
 
@@ -52,7 +52,7 @@ UNAWAITED = {"pulumi.com/skipAwait": "true"}
 """Annotation: an object that Pulumi would wait for is there once it is stored."""
 
 
-def annotated(of: Mapping[str, Any], annotations: Mapping[str, str]) -> Object:
+def annotate(of: Mapping[str, Any], annotations: Mapping[str, str]) -> Object:
     """The object with more annotations."""
     metadata = of["metadata"]
     return {**of, "metadata": {**metadata, "annotations": {**metadata.get("annotations", {}), **annotations}}}

@@ -13,14 +13,14 @@ from facts.weights import MODEL_REVISION
 from manifests.benchmark import command as benchmark_command
 from manifests.benchmark import job as benchmark
 from manifests.benchmark import published as published_benchmarks
-from manifests.benchmark.job import Point, shape_name, shape_problems
+from manifests.benchmark.job import LoadPoint, shape_name, shape_problems
 from manifests.names import HTTP_PORT, MODEL_PATH, frontend_service
 from measure.run import Hardware, Load, Run, RunsError, Subject, Traffic
 from stacks.cost import hourly_of_main_graph, hourly_of_main_pool
 from stacks.plan import StackPlan
 from stacks.sections.benchmark import BenchmarkSettings
 from targets.plan import GraphPlan
-from targets.target import Benchmark
+from targets.target import PublishedBenchmark
 
 
 def with_benchmark(plan: StackPlan, chosen: Mapping[str, Any]) -> StackPlan:
@@ -35,7 +35,7 @@ def with_benchmark(plan: StackPlan, chosen: Mapping[str, Any]) -> StackPlan:
     return replace(plan, checks=replace(plan.checks, benchmark=checked))
 
 
-def points(plan: StackPlan) -> tuple[Point, ...]:
+def points(plan: StackPlan) -> tuple[LoadPoint, ...]:
     """Everything to measure, in order. Raises Refusal, RunsError."""
     graph = plan.main
     found = plan.checks.benchmark.points(graph.target, graph.gpus)
@@ -66,7 +66,9 @@ def commands(plan: StackPlan, tool: str) -> list[str]:
     return lines
 
 
-def describe(stack: str, plan: StackPlan, measured: Sequence[Point], started: str, *, simulated: str) -> Run:
+def describe(
+    stack: str, plan: StackPlan, measured: Sequence[LoadPoint], started: str, *, simulated: str
+) -> Run:
     """The run that measures the points. simulated: what of it is not real."""
     graph, pool = plan.main, plan.main_pool
     load = plan.checks.benchmark.load(graph.target, graph.gpus)
@@ -110,21 +112,21 @@ def _versions(graph: GraphPlan) -> dict[str, str]:
     }
 
 
-def _shown(point: Point) -> list[str]:
+def _shown(point: LoadPoint) -> list[str]:
     """The point's command, without the places that differ between runs."""
     return benchmark_command.aiperf(
         point.load, url="$URL", tokenizer="$MODEL", artifacts=f"$RESULTS/{point.name}"
     )
 
 
-def _differences(load: Benchmark) -> Mapping[str, str]:
+def _differences(load: PublishedBenchmark) -> Mapping[str, str]:
     published = published_benchmarks.AIPERF.get(shape_name(load))
-    at_its_own = benchmark.published().get(shape_name(load))
+    at_its_own = benchmark.published_shapes().get(shape_name(load))
     if published is None or at_its_own is None:
         return {}
     argv = benchmark_command.aiperf(at_its_own, url="", tokenizer="", artifacts="")
-    return published_benchmarks.differences(published_benchmarks.parsed(argv), published)
+    return published_benchmarks.differences(published_benchmarks.parse_flags(argv), published)
 
 
-def _load(load: Benchmark) -> Load:
+def _load(load: PublishedBenchmark) -> Load:
     return Load(**asdict(load))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from embedded.processes import Report
-from manifests.benchmark.job import Point
+from manifests.benchmark.job import LoadPoint
 from measure import lease, results
 from measure import report as reports
 from measure.guard import Guard
@@ -32,7 +32,7 @@ class Site(Protocol):
     def verify(self) -> None:
         """See that it answers."""
 
-    def measure(self, points: Sequence[Point], folder: Path) -> None:
+    def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         """Run AIPerf for every point, leave its files in `folder`; also what there is after a failure."""
 
     def clean(self) -> None:
@@ -48,7 +48,7 @@ class Site(Protocol):
 def drive(
     site: Site,
     run: Run,
-    points: Sequence[Point],
+    points: Sequence[LoadPoint],
     folder: Path,
     *,
     teardown: bool,

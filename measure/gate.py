@@ -18,7 +18,7 @@ TOLERANCES: Mapping[str, float] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verdict:
     """One metric at one concurrency. worse: by per cent, negative if better. regressed: beyond tolerance and noise."""
 
     concurrency: int
@@ -38,7 +38,7 @@ class Finding:
         )
 
 
-def findings(candidate: Results, baseline: Results, tolerances: Mapping[str, float]) -> list[Finding]:
+def findings(candidate: Results, baseline: Results, tolerances: Mapping[str, float]) -> list[Verdict]:
     """Every toleranced metric at every common concurrency. Raises compare.NotComparable.
 
     A change counts when it is beyond the tolerance and, where both have repetitions, the bands do not overlap. Points
@@ -68,10 +68,10 @@ def failures(candidate: Results, baseline: Results) -> list[str]:
 
 def _finding(
     candidate: Results, baseline: Results, metric: Metric, concurrency: int, tolerance: float
-) -> Finding | None:
+) -> Verdict | None:
     before, after = baseline.band(metric, concurrency), candidate.band(metric, concurrency)
     if before is None or after is None or not before.mean:
         return None
     worse = -metric.better * 100 * (after.mean / before.mean - 1)
     regressed = worse > tolerance and apart(before, after) is not False
-    return Finding(concurrency, metric, before, after, worse, tolerance, regressed)
+    return Verdict(concurrency, metric, before, after, worse, tolerance, regressed)

@@ -13,7 +13,7 @@ import yaml
 
 from embedded.processes import Report
 from manifests.benchmark import job as benchmark
-from manifests.benchmark.job import JobSpec, Point
+from manifests.benchmark.job import JobSpec, LoadPoint
 from manifests.kubectl import Kubectl, address, label
 from measure.run import BenchmarkError
 from stacks.plan import StackPlan
@@ -21,7 +21,7 @@ from stacks.plan import StackPlan
 _POLL_SECONDS = 3.0
 
 
-def job_spec(plan: StackPlan, points: Sequence[Point] = ()) -> JobSpec:
+def job_spec(plan: StackPlan, points: Sequence[LoadPoint] = ()) -> JobSpec:
     """The Job of `ops bench`, beside one that the stack itself may have."""
     own = plan.checks.benchmark.job(plan.main, plan.cluster.namespace)
     return replace(own, points=tuple(points), name="benchmark-run")

@@ -19,14 +19,14 @@ def write(results: Results) -> list[Path]:
     folder = results.folder
     names = plots.write([(results.run.stack, results)], folder / PLOTS) if results.points else []
     images = {name: _data_uri(folder / PLOTS / f"{name}.svg") for name in names}
-    content = {"plots": names, "images": images, **described(results)}
+    content = {"plots": names, "images": images, **template_values(results)}
     paths = [folder / HTML, folder / MARKDOWN]
     for path in paths:
         path.write_text(_environment().get_template(f"{path.name}.j2").render(content))
     return paths
 
 
-def described(results: Results) -> dict[str, Any]:
+def template_values(results: Results) -> dict[str, Any]:
     """What the templates show: figures as AIPerf gave them, rounded for reading only here."""
     run = results.run
     shown = [metric for metric in METRICS if any(results.band(metric, c) for c in results.concurrencies)]
@@ -68,7 +68,7 @@ def described(results: Results) -> dict[str, Any]:
         ],
         "missing": results.missing,
         "commands": {
-            name: " ".join(_quoted(word) for word in words) for name, words in run.traffic.commands.items()
+            name: " ".join(_quote(word) for word in words) for name, words in run.traffic.commands.items()
         },
     }
 
@@ -88,7 +88,7 @@ def band(found: Band | None) -> str:
     return number(found.mean) + (f" ({number(found.low)} to {number(found.high)})" if found.count > 1 else "")
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return (
         word
         if word.replace(":", "").replace("/", "").replace("-", "").replace(".", "").isalnum()

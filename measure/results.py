@@ -50,7 +50,7 @@ class Energy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class MeasuredPoint:
     """One measured point.
 
     tokens_per_second, input_tokens_per_second: of the whole graph, server's counts. per_user: output tokens per second
@@ -95,7 +95,7 @@ class Metric:
     label: str
     unit: str
     better: int
-    value: Callable[[Run, Point], float | None]
+    value: Callable[[Run, MeasuredPoint], float | None]
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Results:
 
     folder: Path
     run: Run
-    points: tuple[Point, ...]
+    points: tuple[MeasuredPoint, ...]
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -117,7 +117,7 @@ class Results:
         """Those that were measured, ascending."""
         return tuple(sorted({point.load.concurrency for point in self.points}))
 
-    def at(self, concurrency: int) -> tuple[Point, ...]:
+    def at(self, concurrency: int) -> tuple[MeasuredPoint, ...]:
         """The repetitions of one concurrency."""
         return tuple(point for point in self.points if point.load.concurrency == concurrency)
 
@@ -128,21 +128,21 @@ class Results:
         return Band.of(known) if known and len(known) == len(values) else None
 
 
-def _per_gpu(run: Run, point: Point) -> float | None:
+def _per_gpu(run: Run, point: MeasuredPoint) -> float | None:
     return point.tokens_per_second / run.hardware.gpus if run.hardware.gpus else None
 
 
-def _usd_per_million(run: Run, point: Point) -> float | None:
+def _usd_per_million(run: Run, point: MeasuredPoint) -> float | None:
     if run.hardware.usd_per_hour is None or not point.tokens_per_second:
         return None
     return usd_per_million_tokens(run.hardware.usd_per_hour, point.tokens_per_second)
 
 
-def _joules_per_token(_: Run, point: Point) -> float | None:
+def _joules_per_token(_: Run, point: MeasuredPoint) -> float | None:
     return None if point.energy.joules is None else point.energy.joules / point.output_tokens
 
 
-def _failed_percent(point: Point) -> float:
+def _failed_percent(point: MeasuredPoint) -> float:
     return 100 * point.requests.failed / (point.requests.ok + point.requests.failed)
 
 
@@ -188,21 +188,21 @@ def _readable(folder: Path) -> Iterator[Results]:
             continue  # written by another version, or cut short
 
 
-def _point(folder: Path, name: str, wanted: Load) -> Point:
+def _point(folder: Path, name: str, wanted: Load) -> MeasuredPoint:
     path = folder / EXPORT
     try:
-        return _parsed(json.loads(path.read_text()), name, wanted)
+        return _parse_point(json.loads(path.read_text()), name, wanted)
     except (ValueError, LookupError, TypeError) as error:
         raise RunsError(f"{path}: {error}") from None
 
 
-def _parsed(export: Mapping[str, Any], name: str, wanted: Load) -> Point:
+def _parse_point(export: Mapping[str, Any], name: str, wanted: Load) -> MeasuredPoint:
     if export["was_cancelled"] or not export.get("is_complete", True):
         raise ValueError("AIPerf did not complete this point")
     tokens = _average(export, "total_osl", "tokens")
     if tokens != _average(export, "total_usage_completion_tokens", "tokens"):
         raise ValueError("the output tokens are not the server's own count")
-    return Point(
+    return MeasuredPoint(
         name=name,
         load=wanted,
         tokens_per_second=_average(export, "output_token_throughput", "tokens/sec"),

@@ -9,7 +9,7 @@ from measure.results import load as load_results
 from measure.run import RUN_FILE, Regression, RunsError
 
 
-def compared(folders: Sequence[Path], out: Path | None) -> str:
+def compare_runs(folders: Sequence[Path], out: Path | None) -> str:
     """The runs as a Markdown table; also written to `out`, with plots of all of them. Raises RunsError."""
     if len(folders) < 2:
         raise RunsError("compare takes two runs or more")
@@ -23,7 +23,7 @@ def compared(folders: Sequence[Path], out: Path | None) -> str:
     return table
 
 
-def gated(folder: Path | None, against: Path, tolerances: Sequence[str]) -> list[str]:
+def gate_runs(folder: Path | None, against: Path, tolerances: Sequence[str]) -> list[str]:
     """A line for each metric. Raises Regression if any is worse beyond tolerance and noise, RunsError."""
     baseline = load_results(against)
     candidate = load_results(folder) if folder else _after(baseline)

@@ -99,7 +99,9 @@ def status(stack: Stack, embedded: Embedded = False) -> None:
 @app.command()
 def diff(
     base: Annotated[str, typer.Option(help="Revision to compare the working tree with.")],
-    form: Annotated[changes.Format, typer.Option("--format", help="How to write it.")] = changes.Format.TEXT,
+    form: Annotated[
+        changes.DiffFormat, typer.Option("--format", help="How to write it.")
+    ] = changes.DiffFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 2 if a stack changes.")] = False,
 ) -> None:
     """Show what would change in every stack since a revision; needs no credentials."""

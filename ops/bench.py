@@ -79,7 +79,7 @@ def compare_runs(
     """Put runs side by side; the last column is the last run against the first."""
     from measure import runs as measured  # noqa: PLC0415
 
-    typer.echo(measured.compared(runs, out))
+    typer.echo(measured.compare_runs(runs, out))
 
 
 @app.command("gate")
@@ -95,7 +95,7 @@ def gate_run(
     """Fail where a run is worse than another beyond tolerance and noise."""
     from measure import runs  # noqa: PLC0415
 
-    for line in runs.gated(run, against, tolerance or []):
+    for line in runs.gate_runs(run, against, tolerance or []):
         typer.echo(line)
 
 

@@ -7,17 +7,17 @@ from facts.kubernetes_support import support_note
 from facts.prices import Cost, usd_per_million_tokens
 from measure.results import newest
 from ops.pulumi import stack_config
-from stacks.cost import UNKNOWN, hourly, hourly_of_main_graph
+from stacks.cost import UNKNOWN, cost_per_hour, hourly_of_main_graph
 from stacks.load import from_text
 from stacks.plan import StackPlan
-from stacks.sections.cluster import NewEksCluster
+from stacks.sections.cluster import NewEksClusterSettings
 
 
 def cost(project: Path, stack: str) -> list[str]:
     """The lines of the table. Raises StackFileError and ConfigError."""
     stack_file = stack_config.load(project, stack)
     plan = from_text(stack_file.config, set(stack_file.secret_keys))
-    priced = hourly(plan)
+    priced = cost_per_hour(plan)
     if priced is None:
         return [
             f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
@@ -29,7 +29,7 @@ def cost(project: Path, stack: str) -> list[str]:
 def _support(plan: StackPlan) -> list[str]:
     """What there is to do about the cluster's Kubernetes release, while there is something."""
     cluster = plan.cluster
-    if not isinstance(cluster, NewEksCluster):
+    if not isinstance(cluster, NewEksClusterSettings):
         return []
     note = support_note(cluster.version, datetime.now(UTC).date(), extended=cluster.extended_support)
     return [note] if note else []

@@ -12,10 +12,10 @@ from components.aws.session import session as aws_session
 from components.cluster import api_reach
 from embedded.paths import PROJECT
 from embedded.processes import Report
-from ops.aws.own import Own, own
+from ops.aws.own import Own, find_own
 from ops.checks import account, capacity, cluster, machine, quotas
 from ops.checks import reach as reaching
-from ops.checks.finding import Check, Finding, Verdict, looked, ok, unknown, wrong
+from ops.checks.finding import Check, Finding, Verdict, ok, run_checks, unknown, wrong
 from ops.evaluate import evaluate
 from ops.kubectl import KubectlError, NoKubectlError
 from ops.pulumi import automation
@@ -23,7 +23,7 @@ from ops.stack.cluster import RealCluster, reach
 from ops.stack.stack import Stack, find
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
-from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.sections.cluster import AwsCluster, NewEksClusterSettings
 from targets.errors import UserError
 
 CODES = {Verdict.OK: 0, Verdict.WRONG: 1, Verdict.UNKNOWN: 3}
@@ -81,7 +81,7 @@ def check_region(plan: StackPlan, resources: Iterable[Mapping[str, Any]]) -> Non
 
     Pulumi destroys where the state says; what is left of it would be looked for elsewhere.
     """
-    cluster, deployed = plan.cluster, own(resources).region
+    cluster, deployed = plan.cluster, find_own(resources).region
     if isinstance(cluster, AwsCluster) and deployed not in (None, cluster.region):
         raise DoctorError(
             f"cluster.region: {cluster.region}, but the stack is in {deployed}; set it to {deployed} again "
@@ -100,7 +100,9 @@ def examine(stack: Stack, state: automation.State) -> Iterator[Finding]:
         yield from _on_aws(plan, plan.cluster, stack.name, state)
     else:
         yield from _on_a_cluster(stack)
-    yield from looked([Check("Hugging Face token", lambda: machine.hugging_face(plan))], None, account.ERRORS)
+    yield from run_checks(
+        [Check("Hugging Face token", lambda: machine.hugging_face(plan))], None, account.ERRORS
+    )
     yield from machine.price(plan)
 
 
@@ -121,7 +123,7 @@ def _on_aws(plan: StackPlan, cluster: AwsCluster, stack: str, state: automation.
     else:
         yield unknown("region", f"not looked at: {reason}")
     mine = _own(cluster, state)
-    yield from looked(_aws_checks(plan, cluster, (stack, mine), session), reason, account.ERRORS)
+    yield from run_checks(_aws_checks(plan, cluster, (stack, mine), session), reason, account.ERRORS)
 
 
 def _aws_checks(
@@ -131,7 +133,7 @@ def _aws_checks(
     region = cluster.region
     zones = tuple(dict.fromkeys((*cluster.zone_names, *plan.pool_zones)))
     pools = plan.pools
-    own = cluster if isinstance(cluster, NewEksCluster) and cluster.vpc is None else None
+    own = cluster if isinstance(cluster, NewEksClusterSettings) and cluster.vpc is None else None
     named = (
         None
         if own is None
@@ -142,7 +144,7 @@ def _aws_checks(
         if each.pool.instance.gpus:
             yield Check(each.pool.key, partial(_capacity, session, region, each, own_network=own is not None))
     yield Check("vCPU quotas", partial(quotas.vcpus, session, plan, region, *who))
-    if isinstance(cluster, NewEksCluster):
+    if isinstance(cluster, NewEksClusterSettings):
         if cluster.vpc is None:
             yield Check("network quotas", partial(quotas.network, session, region, who[1]))
         yield Check("API server", partial(reaching.new_cluster, cluster, api_reach.own_address))
@@ -155,15 +157,15 @@ def _own(cluster: AwsCluster, state: automation.State) -> Own:
     if not automation.available():
         return Own()
     try:
-        found = own(state.resources)
+        found = find_own(state.resources)
     except UserError:
         return Own()
-    return found if isinstance(cluster, NewEksCluster) else replace(found, cluster=cluster.name)
+    return found if isinstance(cluster, NewEksClusterSettings) else replace(found, cluster=cluster.name)
 
 
 def _capacity(session: object, region: str, pool: PoolPlan, *, own_network: bool) -> Iterator[Finding]:
     named = pool.zones_named or not own_network
-    zones = pool.zones if named else account.placed(session, region, pool.zones).values()
+    zones = pool.zones if named else account.choose_zones(session, region, pool.zones).values()
     return capacity.capacity(session, region, pool, zones)
 
 
@@ -179,7 +181,7 @@ def _on_a_cluster(stack: Stack) -> Iterator[Finding]:
                 return
             evaluation = partial(evaluate, PROJECT, stack.file)
             checks = cluster.checks(stack.plan, evaluation, kubectl)
-            yield from looked(checks, None, (KubectlError,))
+            yield from run_checks(checks, None, (KubectlError,))
     except NoKubectlError:
         yield unknown("cluster", "not looked at: kubectl is not on PATH; install it")
     except UserError as error:

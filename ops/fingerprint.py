@@ -10,7 +10,7 @@ KEY_VARIABLE = "OPS_SECRET_FINGERPRINT_KEY"
 PLAIN = "[secret]"
 
 
-def stand_in(secret: object) -> str:
+def placeholder(secret: object) -> str:
     """What is shown for a secret. With a key, equal secrets get one fingerprint, which says nothing without the key."""
     key = os.environ.get(KEY_VARIABLE)
     if not key:

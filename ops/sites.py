@@ -11,7 +11,7 @@ from embedded import cluster, dynamo, endpoints
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from manifests.benchmark import job as benchmark
-from manifests.benchmark.job import Point
+from manifests.benchmark.job import LoadPoint
 from manifests.verification import expectation
 from measure import aiperf, driver, job, local
 from measure.description import describe, points, with_benchmark
@@ -92,7 +92,7 @@ class EmbeddedSite(_Site):
         if cluster.is_running(self._state):
             super().end_graphs()
 
-    def measure(self, points: Sequence[Point], folder: Path) -> None:
+    def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         """Run the Job's script under AIPerf's Python on this machine."""
         python = aiperf.install(self._report)
         folder.mkdir(parents=True)
@@ -119,7 +119,7 @@ class ClusterSite(_Site):
             return False
         return bool(automation.resources(opened))
 
-    def measure(self, points: Sequence[Point], folder: Path) -> None:
+    def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         """Run the Job, follow it, and copy its results even if it failed."""
         assert isinstance(self.cluster, RealCluster)
         spec, kubectl = job.job_spec(self._stack.plan, points), self.cluster.kubectl

@@ -11,7 +11,7 @@ from typing import Any
 import yaml
 
 from ops.evaluate import Evaluation, Resource, Secret
-from ops.fingerprint import stand_in
+from ops.fingerprint import placeholder
 
 
 class Format(enum.StrEnum):
@@ -35,7 +35,7 @@ def manifests(evaluation: Evaluation) -> list[Resource]:
 def masked(value: Any) -> Any:
     """The value with every secret replaced by a placeholder."""
     if isinstance(value, Secret):
-        return stand_in(value.value)
+        return placeholder(value.value)
     if isinstance(value, Mapping):
         return {key: masked(item) for key, item in value.items()}
     return [masked(item) for item in value] if isinstance(value, list) else value

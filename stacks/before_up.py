@@ -11,7 +11,7 @@ from components.cluster import api_reach
 from components.cluster.kubeconfig import HOW_TO_GET_AWS_CLI
 from facts.kubernetes_support import STANDARD_SUPPORT_ENDS, in_extended_support, newest
 from stacks.plan import StackPlan
-from stacks.sections.cluster import AUTO, NewEksCluster
+from stacks.sections.cluster import AUTO, NewEksClusterSettings
 from stacks.settings import PROJECT
 from targets.capacity import CapacityKind
 
@@ -22,7 +22,7 @@ def public_ranges(stack: StackPlan, caller: aws.GetCallerIdentityResult) -> tupl
     Raises RunError, before any resource, with a line for everything that a deployment of the stack lacks.
     """
     cluster = stack.cluster
-    ranges = cluster.public_access_from if isinstance(cluster, NewEksCluster) else ()
+    ranges = cluster.public_access_from if isinstance(cluster, NewEksClusterSettings) else ()
     if caller.account_id is None:
         return ranges  # nobody was asked: this is a synth
     if found := [*problems(stack, datetime.now(UTC).date()), *_tools(stack)]:
@@ -33,7 +33,7 @@ def public_ranges(stack: StackPlan, caller: aws.GetCallerIdentityResult) -> tupl
 def problems(stack: StackPlan, today: date) -> Iterator[str]:
     """A sentence for everything that the stack does not say and a deployment needs. It begins with the key."""
     cluster = stack.cluster
-    if isinstance(cluster, NewEksCluster):
+    if isinstance(cluster, NewEksClusterSettings):
         if not cluster.public_access_from and not cluster.private_access_from:
             yield _nobody_gets_in()
         if in_extended_support(cluster.version, today) and not cluster.extended_support:

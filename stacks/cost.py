@@ -10,7 +10,7 @@ from facts.prices import GP3_IOPS, GP3_MIB_S, REGION, Cost, Part, cost, usd_per_
 from facts.weights import gigabytes
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
-from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.sections.cluster import AwsCluster, NewEksClusterSettings
 from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 from targets.knobs import MAIN_POOL
 from targets.plan import all_weights
@@ -26,14 +26,14 @@ def cpu_instance(stack: StackPlan) -> InstanceType:
     return INSTANCE_TYPES[CPU_INSTANCE[stack.main_pool.instance.arch]]
 
 
-def hourly(stack: StackPlan) -> Cost | None:
+def cost_per_hour(stack: StackPlan) -> Cost | None:
     """The stack's cost per hour by part; None for a cluster that is there already with its nodes."""
-    return _priced(stack, stack.pools)
+    return _price(stack, stack.pools)
 
 
 def hourly_of_main_graph(stack: StackPlan) -> Cost | None:
     """As `hourly`, without further pools: what one measures on the main graph is not made by them."""
-    return _priced(stack, stack.pools[:1])
+    return _price(stack, stack.pools[:1])
 
 
 def hourly_of_main_pool(stack: StackPlan) -> Cost:
@@ -51,7 +51,7 @@ def _is_listed(pool: PoolPlan) -> bool:
     return pool.capacity.kind in (CapacityKind.ON_DEMAND, CapacityKind.ODCR)
 
 
-def _priced(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
+def _price(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
     cluster = stack.cluster
     if not isinstance(cluster, AwsCluster):
         return None
@@ -59,7 +59,7 @@ def _priced(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
     if stack.cache.kind == "s3" and stack.cache.bucket is None:
         gib = gigabytes(all_weights(stack.graphs)) * 1e9 / 2**30
         parts.append(Part(name=f"{gib:.0f} GiB of weights in S3", unit="s3-gib", count=gib))
-    if isinstance(cluster, NewEksCluster):
+    if isinstance(cluster, NewEksClusterSettings):
         parts += _cluster_parts(cluster, cpu_instance(stack))
     return cost([part for part in parts if part.count], cluster.region, stack.billing.prices)
 
@@ -83,7 +83,7 @@ def _gpu_parts(planned: PoolPlan) -> list[Part]:
     ]
 
 
-def _cluster_parts(cluster: NewEksCluster, cpu: InstanceType) -> list[Part]:
+def _cluster_parts(cluster: NewEksClusterSettings, cpu: InstanceType) -> list[Part]:
     nodes = cluster.cpu_size
     parts = [
         _control_plane(cluster),
@@ -108,7 +108,7 @@ def _cluster_parts(cluster: NewEksCluster, cpu: InstanceType) -> list[Part]:
     return parts
 
 
-def _control_plane(cluster: NewEksCluster) -> Part:
+def _control_plane(cluster: NewEksClusterSettings) -> Part:
     """Dearer only where AWS may charge for an old release: elsewhere it upgrades the cluster instead."""
     extended = cluster.extended_support and in_extended_support(cluster.version, datetime.now(UTC).date())
     return Part(
@@ -118,9 +118,9 @@ def _control_plane(cluster: NewEksCluster) -> Part:
     )
 
 
-def described(stack: StackPlan) -> dict[str, Any]:
+def cost_output(stack: StackPlan) -> dict[str, Any]:
     """The cost as a stack output, in USD; empty for a cluster that is there already with its nodes."""
-    priced, of_main_graph = hourly(stack), hourly_of_main_graph(stack)
+    priced, of_main_graph = cost_per_hour(stack), hourly_of_main_graph(stack)
     if priced is None or of_main_graph is None:
         return {}
     tokens_per_second, usd, measured = (

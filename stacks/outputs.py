@@ -10,7 +10,7 @@ from components.graph.inference_graph import InferenceGraph
 from components.kubernetes_objects import KubernetesObjects
 from facts.weights import MODEL_ID
 from manifests.names import HTTP_PORT, frontend_service
-from stacks.cost import described
+from stacks.cost import cost_output
 from stacks.plan import StackPlan
 from targets.knobs import MAIN_POOL
 from targets.plan import GraphPlan
@@ -59,7 +59,7 @@ def of_eks(stack: StackPlan, eks: "Eks | None", pools: "Mapping[str, GpuNodePool
     return {
         "cluster": eks.cluster.name,
         "kubeconfig": pulumi.Output.secret(eks.cluster.kubeconfig),
-        "cost": described(stack),
+        "cost": cost_output(stack),
         "vpcId": eks.vpc_id,
         "privateSubnets": list(eks.subnets.values()),
         "securityGroupId": eks.cluster.security_group_id,

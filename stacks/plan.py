@@ -14,7 +14,7 @@ from stacks.pools import PoolPlan, pool_plans
 from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
-from stacks.sections.cluster import AwsCluster, ClusterSettings, NewEksCluster
+from stacks.sections.cluster import AwsCluster, ClusterSettings, NewEksClusterSettings
 from stacks.sections.hugging_face import HuggingFaceSettings
 from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
@@ -134,7 +134,7 @@ def resolve(settings: Settings) -> StackPlan:
             install=platform.install,
             namespace=platform.namespace,
             operator=platform.operator,
-            wanted=platform.resolved(
+            wanted=platform.resolve(
                 version, min(graph.version for graph in graphs), settings.monitoring.prometheus
             ),
             gpu_enablement=settings.pool.enablement,
@@ -149,7 +149,7 @@ def resolve(settings: Settings) -> StackPlan:
         checks=Checks(
             verify=settings.verify,
             benchmark=settings.benchmark,
-            sizing=None if settings.sizing is None else settings.sizing.resolved(target, settings.monitoring),
+            sizing=None if settings.sizing is None else settings.sizing.resolve(target, settings.monitoring),
         ),
         billing=Billing(
             tags=settings.tags,
@@ -169,7 +169,7 @@ def _graphs(settings: Settings, pools: Mapping[str, Pool], platform: Version) ->
         ),
         "planner": settings.autoscaling.planner(monitoring.ttft_seconds, monitoring.itl_seconds),
         "platform": platform,
-        "observability": settings.observability.resolved(),
+        "observability": settings.observability.resolve(),
     }
     main = resolve_graph(
         TARGETS[settings.target],
@@ -217,5 +217,5 @@ def _cache(settings: Settings) -> CacheSettings:
     cache, cluster = settings.cache, settings.cluster
     if cache.kind != "efs" or cache.mount_targets is not None or not isinstance(cluster, AwsCluster):
         return cache
-    own_vpc = isinstance(cluster, NewEksCluster) and cluster.vpc is None
+    own_vpc = isinstance(cluster, NewEksClusterSettings) and cluster.vpc is None
     return cache.model_copy(update={"mount_targets": own_vpc or cache.file_system is None})

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from facts.hardware import INSTANCE_TYPES
 from stacks.sections.cluster import AwsCluster, ClusterSettings
-from stacks.sections.pool import AnyPool, FurtherPool
+from stacks.sections.pool import AdditionalPool, AnyPool
 from targets.capacity import ULTRASERVERS, CapacityKnobs
 from targets.catalogue import TARGETS
-from targets.knobs import MAIN_POOL, FurtherGraph
+from targets.knobs import MAIN_POOL, AdditionalGraph
 from targets.pool import Pool
 from targets.target import Target
 
@@ -32,8 +32,8 @@ def pool_plans(
     target: str,
     cluster: ClusterSettings,
     main: AnyPool,
-    further: Sequence[FurtherPool],
-    graphs: Sequence[FurtherGraph],
+    further: Sequence[AdditionalPool],
+    graphs: Sequence[AdditionalGraph],
 ) -> tuple[PoolPlan, ...]:
     """Every pool, the main one first; what a pool does not say is taken from the target of its first graph.
 
@@ -63,7 +63,9 @@ def pool_plans(
     )
 
 
-def assignment_problems(further: Sequence[FurtherPool], graphs: Sequence[FurtherGraph]) -> Iterator[str]:
+def assignment_problems(
+    further: Sequence[AdditionalPool], graphs: Sequence[AdditionalGraph]
+) -> Iterator[str]:
     """Why graphs cannot be assigned to pools; further: beside the main pool."""
     names = Counter([MAIN_POOL, *(pool.name for pool in further)])
     used = {graph.pool for graph in graphs}

@@ -20,7 +20,7 @@ from manifests.names import TOKEN_SECRET
 from manifests.services.time_to_live import NodeGroups, TimeToLiveSpec
 from stacks import outputs
 from stacks.plan import StackPlan
-from stacks.sections.cluster import AwsCluster, StackCluster
+from stacks.sections.cluster import AwsCluster, StackClusterSettings
 from stacks.wiring import secrets, services
 from stacks.wiring.services import Storage
 from targets.plan import GraphPlan, all_weights
@@ -67,7 +67,7 @@ def build(stack: StackPlan) -> dict[str, Any]:
     if graphs:
         services.autoscaling(stack, deployed, [*keda, *graphs], cluster)
     ingress = services.ingress(stack, graphs[0], cluster) if plan.pool.runs else None
-    verified = _verified(stack, deployed, graphs, cluster)
+    verified = _verifications(stack, deployed, graphs, cluster)
     if stack.checks.benchmark.run and plan.pool.runs:
         _benchmark(stack, cluster, verified)
     return {
@@ -92,7 +92,7 @@ def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None
 
 def _cluster(stack: StackPlan) -> Cluster:
     spec = stack.cluster
-    if isinstance(spec, StackCluster):
+    if isinstance(spec, StackClusterSettings):
         return ReferencedCluster(
             "cluster",
             ReferencedClusterArgs(
@@ -241,7 +241,7 @@ def _time_to_live(
     return [*rights, end], {"endsAt": end.ends_at}
 
 
-def _verified(
+def _verifications(
     stack: StackPlan, plans: Sequence[GraphPlan], graphs: Sequence[InferenceGraph], cluster: Cluster
 ) -> Sequence[pulumi.Resource]:
     """The graphs' verifications, or the graphs themselves where nobody verifies."""

@@ -22,17 +22,17 @@ def config_schema() -> dict[str, Any]:
     return {
         str(field.alias): declared
         for field in Settings.model_fields.values()
-        if (declared := _declared(str(field.alias), field))
+        if (declared := _declare(str(field.alias), field))
     }
 
 
 def project_file(text: str) -> str:
     """The project file with its `config` made from the settings; everything before it stays."""
     head, _, _ = text.partition("\nconfig:\n")
-    return f"{head.rstrip()}\nconfig:\n{_indented(config_schema())}"
+    return f"{head.rstrip()}\nconfig:\n{_indent(config_schema())}"
 
 
-def _declared(key: str, field: FieldInfo) -> dict[str, Any] | None:
+def _declare(key: str, field: FieldInfo) -> dict[str, Any] | None:
     described = {"description": field.description}
     if key == "target":
         return {"type": "string", **described, "default": DEFAULT_TARGET}
@@ -45,7 +45,7 @@ def _declared(key: str, field: FieldInfo) -> dict[str, Any] | None:
     return None
 
 
-def _indented(schema: dict[str, Any]) -> str:
+def _indent(schema: dict[str, Any]) -> str:
     text = yaml.safe_dump(schema, sort_keys=False, width=110, allow_unicode=True)
     return "".join(f"  {line}\n" for line in text.splitlines())
 

@@ -15,14 +15,14 @@ from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.observability import ObservabilitySettings
 from stacks.sections.platform import PlatformSettings
-from stacks.sections.pool import FurtherPool, PoolSettings
+from stacks.sections.pool import AdditionalPool, PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
-from targets.catalogue import target_named
+from targets.catalogue import check_target_name
 from targets.errors import UserError
-from targets.knobs import FurtherGraph, GraphKnobs
+from targets.knobs import AdditionalGraph, GraphKnobs
 from targets.strict import Strict
 
 PROJECT = "dynamo-gpt-oss"
@@ -39,13 +39,13 @@ class ConfigError(UserError, pulumi.RunError):
 class Settings(Strict):
     """Everything a stack says."""
 
-    target: Annotated[str, AfterValidator(target_named)]
+    target: Annotated[str, AfterValidator(check_target_name)]
     """Published system to serve."""
     cluster: ClusterSettings
     """Where it runs."""
     pool: PoolSettings = PoolSettings()
     """GPU nodes it runs on."""
-    pools: tuple[FurtherPool, ...] = ()
+    pools: tuple[AdditionalPool, ...] = ()
     """GPU nodes beside them, for the graphs that name them."""
     tags: TagSettings = TagSettings()
     """Tags of its AWS resources."""
@@ -73,7 +73,7 @@ class Settings(Strict):
     """An endpoint outside the cluster."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
-    graphs: tuple[FurtherGraph, ...] = ()
+    graphs: tuple[AdditionalGraph, ...] = ()
     """Graphs beside it, in the same namespace, each on the same pool or on one of `pools`."""
     verify: VerifySettings = VerifySettings()
     """Whether `up` ends only once the graphs answer; `off` skips it."""

@@ -9,7 +9,7 @@ from facts.engines import Engine, Role
 from facts.hardware import Arch, Gpu
 from facts.releases import Version
 from targets.engine_knobs import EngineKnobs
-from targets.target import Benchmark, Pods, Releases, Serving, Target, Worker
+from targets.target import Pods, PublishedBenchmark, PublishedWorker, Releases, Serving, Target
 
 _VLLM_AGENTIC = ("--trust-remote-code", "--quantization", "mxfp4")
 _VLLM_CACHE = (
@@ -64,7 +64,7 @@ def agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
         ),
         gpus=(gpu,),
         archs=(Arch.AMD64,),
-        benchmark=Benchmark(
+        benchmark=PublishedBenchmark(
             isl=64000,
             osl=400,
             concurrency=concurrency,
@@ -88,7 +88,7 @@ def agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
     )
 
 
-def _worker(*, blackwell: bool, split: bool) -> Worker:
+def _worker(*, blackwell: bool, split: bool) -> PublishedWorker:
     """One worker of one GPU; of which role, a disaggregated target says itself."""
     experts = () if blackwell else _HOPPER_EXPERTS
     if split:
@@ -96,7 +96,7 @@ def _worker(*, blackwell: bool, split: bool) -> Worker:
     else:
         offload = () if blackwell else _CPU_OFFLOAD
         arguments = (*_VLLM_AGENTIC, *experts, *_VLLM_CACHE, *_AGGREGATED_COMPILATION, *offload)
-    return Worker(
+    return PublishedWorker(
         role=Role.WORKER,
         replicas=8,
         knobs=EngineKnobs(

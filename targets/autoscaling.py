@@ -67,7 +67,7 @@ def _of_graph(autoscaler: Autoscaler, plan: GraphPlan, platform: Platform) -> It
     if autoscaler is Autoscaler.KEDA:
         yield from _counted_by_pods(plan)
     if autoscaler is Autoscaler.PLANNER:
-        yield from _planned(plan)
+        yield from _planner_problems(plan)
     if autoscaler is Autoscaler.EXTERNAL:
         yield from _left_to_others(plan)
 
@@ -82,7 +82,7 @@ def _counted_by_pods(plan: GraphPlan) -> Iterator[str]:
             )
 
 
-def _planned(plan: GraphPlan) -> Iterator[str]:
+def _planner_problems(plan: GraphPlan) -> Iterator[str]:
     if plan.version < _PLANNER_SINCE:
         yield (
             f"autoscaling.kind: 'planner' needs workers that send forward-pass metrics, and {plan.key}.dynamoVersion "

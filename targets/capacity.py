@@ -170,7 +170,7 @@ def _zones(request: PoolRequest) -> Iterator[str]:
         )
 
 
-def _offered(request: PoolRequest) -> Iterator[str]:
+def _offering_problems(request: PoolRequest) -> Iterator[str]:
     instance = request.instance
     if instance.regions is not None and request.region not in instance.regions:
         yield (
@@ -224,4 +224,4 @@ def _minor(version: str) -> tuple[int, ...]:
     return tuple(map(int, version.split(".")))
 
 
-_RULES = (_reservation, _zones, _offered, _ultraserver, _layout)
+_RULES = (_reservation, _zones, _offering_problems, _ultraserver, _layout)

@@ -11,7 +11,7 @@ from facts.hardware import Arch, Gpu
 from facts.releases import LATEST_PATCH, Version
 from targets.agentic import agentic
 from targets.engine_knobs import EngineKnobs
-from targets.target import Benchmark, Pods, Releases, Serving, Target, Worker
+from targets.target import Pods, PublishedBenchmark, PublishedWorker, Releases, Serving, Target
 
 _GUIDE_ENGINE_FILE = {
     "moe_config": {"backend": "CUTLASS"},
@@ -31,14 +31,14 @@ _RECIPE_ENGINE_FILE = {
 }
 _TRTLLM_ENV = {"TRTLLM_ENABLE_PDL": "1", "TRT_LLM_DISABLE_LOAD_WEIGHTS_IN_PARALLEL": "True"}
 _SGLANG_ARGUMENTS = ("--trust-remote-code", "--skip-tokenizer-init")
-_GUIDE_BENCHMARK = Benchmark(
+_GUIDE_BENCHMARK = PublishedBenchmark(
     isl=32000, osl=256, concurrency=256, requests=6144, warmup=1000, dataset_entries=8000
 )
-_LONG_CONTEXT_BENCHMARK = Benchmark(
+_LONG_CONTEXT_BENCHMARK = PublishedBenchmark(
     isl=8192, osl=1024, concurrency=1536, requests=15360, warmup=1536, dataset_entries=12800
 )
 _GUIDE_WORKERS = (
-    Worker(
+    PublishedWorker(
         role=Role.PREFILL,
         knobs=EngineKnobs(
             tensor_parallel=4,
@@ -56,7 +56,7 @@ _GUIDE_WORKERS = (
             "cuda_graph_config": {"enable_padding": True},
         },
     ),
-    Worker(
+    PublishedWorker(
         role=Role.DECODE,
         knobs=EngineKnobs(
             tensor_parallel=4,
@@ -74,7 +74,7 @@ _GUIDE_WORKERS = (
         },
     ),
 )
-_MOCKER_WORKER = Worker(
+_MOCKER_WORKER = PublishedWorker(
     role=Role.DECODE,
     arguments=("--speedup-ratio", "1.0"),
     requests={"cpu": "2", "memory": "4Gi"},
@@ -88,8 +88,8 @@ TARGETS: dict[str, Target] = {
             engine=Engine.VLLM,
             graph="gpt-oss-disagg",
             workers=(
-                Worker(role=Role.PREFILL, knobs=EngineKnobs(tensor_parallel=4)),
-                Worker(role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4)),
+                PublishedWorker(role=Role.PREFILL, knobs=EngineKnobs(tensor_parallel=4)),
+                PublishedWorker(role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4)),
             ),
             gpus=(Gpu.H100, Gpu.H200),
             archs=(Arch.AMD64,),
@@ -103,8 +103,12 @@ TARGETS: dict[str, Target] = {
             engine=Engine.SGLANG,
             graph="gpt-oss-disagg",
             workers=(
-                Worker(role=Role.PREFILL, knobs=EngineKnobs(tensor_parallel=4), arguments=_SGLANG_ARGUMENTS),
-                Worker(role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4), arguments=_SGLANG_ARGUMENTS),
+                PublishedWorker(
+                    role=Role.PREFILL, knobs=EngineKnobs(tensor_parallel=4), arguments=_SGLANG_ARGUMENTS
+                ),
+                PublishedWorker(
+                    role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4), arguments=_SGLANG_ARGUMENTS
+                ),
             ),
             gpus=(Gpu.H100, Gpu.H200),
             archs=(Arch.AMD64,),
@@ -147,7 +151,7 @@ TARGETS: dict[str, Target] = {
             engine=Engine.TRTLLM,
             graph="gpt-oss-agg",
             workers=(
-                Worker(
+                PublishedWorker(
                     role=Role.WORKER,
                     knobs=EngineKnobs(
                         tensor_parallel=4, expert_parallel=4, max_batch_size=800, free_gpu_memory_fraction=0.9
@@ -164,7 +168,7 @@ TARGETS: dict[str, Target] = {
             ),
             gpus=(Gpu.GB200,),
             archs=(Arch.ARM64,),
-            benchmark=Benchmark(
+            benchmark=PublishedBenchmark(
                 isl=128, osl=1000, concurrency=3600, requests=36000, warmup=3600, dataset_entries=12800
             ),
             source="Dynamo recipe: gpt-oss-120b/trtllm/agg",
@@ -177,7 +181,7 @@ TARGETS: dict[str, Target] = {
             graph="gpt-oss-disagg",
             serving=Serving(engine_settings="engine file", quantization="W4A8_MXFP4_MXFP8"),
             workers=(
-                Worker(
+                PublishedWorker(
                     role=Role.PREFILL,
                     knobs=EngineKnobs(
                         tensor_parallel=1,
@@ -195,7 +199,7 @@ TARGETS: dict[str, Target] = {
                         "disable_overlap_scheduler": True,
                     },
                 ),
-                Worker(
+                PublishedWorker(
                     role=Role.DECODE,
                     knobs=EngineKnobs(
                         tensor_parallel=4,
@@ -241,7 +245,7 @@ TARGETS: dict[str, Target] = {
             workers=(replace(_MOCKER_WORKER, role=Role.PREFILL), _MOCKER_WORKER),
             gpus=(),
             archs=(Arch.AMD64, Arch.ARM64),
-            benchmark=Benchmark(
+            benchmark=PublishedBenchmark(
                 isl=1024, osl=128, concurrency=16, requests=160, warmup=16, dataset_entries=160
             ),
             source="Dynamo example: backends/mocker/deploy/disagg; benchmark shape of our own",
@@ -253,7 +257,7 @@ TARGETS: dict[str, Target] = {
 """Every published system, by the name that stacks say."""
 
 
-def target_named(name: str) -> str:
+def check_target_name(name: str) -> str:
     """The name if it is a target's. Raises ValueError naming the choices."""
     if name not in TARGETS:
         raise ValueError(f"no such target; choose one of {', '.join(TARGETS)}")

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from facts.engines import Role
-from facts.releases import supported
-from targets.catalogue import target_named
+from facts.releases import parse_supported
+from targets.catalogue import check_target_name
 from targets.engine_knobs import EngineKnobs
 from targets.strict import Strict
 
@@ -18,7 +18,7 @@ PoolName = Annotated[ObjectName, StringConstraints(max_length=40)]
 MAIN_POOL = "main"
 """Name of the pool that the main graph runs on."""
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
-DynamoVersion = Annotated[str, AfterValidator(lambda text: str(supported(text)))]
+DynamoVersion = Annotated[str, AfterValidator(lambda text: str(parse_supported(text)))]
 """MAJOR.MINOR.PATCH of a supported release line."""
 
 
@@ -174,12 +174,12 @@ class GraphKnobs(Roles):
     """Dynamo's own log level (`DYN_LOG`)."""
 
 
-class FurtherGraph(GraphKnobs):
+class AdditionalGraph(GraphKnobs):
     """A graph beside the stack's main one, in the same namespace."""
 
     name: ObjectName
     """Name of the DynamoGraphDeployment."""
-    target: Annotated[str, AfterValidator(target_named)] | None = None
+    target: Annotated[str, AfterValidator(check_target_name)] | None = None
     """Published system to serve; by default the stack's target."""
     pool: PoolName = MAIN_POOL
     """GPU pool that it runs on, one of `pools`; by default the main graph's."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from facts.engines import Role
 from facts.releases import Version
 from targets.observability import Observability
-from targets.target import Worker
+from targets.target import PublishedWorker
 from targets.transport import Transport
 
 
@@ -14,7 +14,7 @@ from targets.transport import Transport
 class WorkerPlan:
     """One role as it will run: the published worker with the user's values, and what only the user can say."""
 
-    worker: Worker
+    worker: PublishedWorker
     nodes: int
     extra_args: tuple[str, ...]
     env: dict[str, str]

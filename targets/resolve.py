@@ -13,7 +13,7 @@ from targets.parts import FrontendPlan, Handover, Operation, Planner, Unused, Wo
 from targets.plan import GraphPlan
 from targets.pool import Pool
 from targets.registration import PREFILL_FIRST, takes_strategy
-from targets.target import Target, Worker
+from targets.target import PublishedWorker, Target
 from targets.transport import POD_SINCE, Transport
 from targets.transport import default as default_transport
 
@@ -62,7 +62,7 @@ def resolve(
             observability=observability,
             planner=planner if any(worker.max_replicas for worker in workers) else None,
         ),
-        unused=_unused(target, knobs, version),
+        unused=_unused_knobs(target, knobs, version),
     )
 
 
@@ -97,7 +97,7 @@ def _weights(target: Target, knobs: GraphKnobs) -> tuple[Weights, ...]:
     return (served, Weights(model=DRAFT_MODEL_ID, revision=knobs.draft_revision or "main"))
 
 
-def _unused(target: Target, knobs: GraphKnobs, version: Version) -> Unused:
+def _unused_knobs(target: Target, knobs: GraphKnobs, version: Version) -> Unused:
     own = {worker.role for worker in target.workers}
     return Unused(
         roles=tuple(role for role in Role if role not in own and knobs.of_role(role) != RoleKnobs()),
@@ -136,7 +136,7 @@ def _may_share_a_pod(target: Target, workers: Iterable[WorkerPlan], version: Ver
     )
 
 
-def _worker(published: Worker, knobs: RoleKnobs) -> WorkerPlan:
+def _worker(published: PublishedWorker, knobs: RoleKnobs) -> WorkerPlan:
     replicas = published.replicas if knobs.replicas is None else knobs.replicas
     return WorkerPlan(
         worker=replace(published, replicas=replicas, knobs=published.knobs.changed(knobs)),

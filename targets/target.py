@@ -13,7 +13,7 @@ _OLDEST = Version(0, 4)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worker:
+class PublishedWorker:
     """One role of a target as published.
 
     knobs: settings of its engine; None means that the source leaves one to the engine.
@@ -38,7 +38,7 @@ class Worker:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Benchmark:
+class PublishedBenchmark:
     """Traffic shape of the published benchmark: tokens in and out per request, requests at once and in all."""
 
     isl: int
@@ -108,12 +108,12 @@ class Target:
     graph: str
     """Name of the published graph."""
     engine: Engine
-    workers: tuple[Worker, ...]
+    workers: tuple[PublishedWorker, ...]
     gpus: tuple[Gpu, ...]
     """GPU models it is published for, the default first; empty for CPU nodes."""
     archs: tuple[Arch, ...]
     """CPU architectures it may run on."""
-    benchmark: Benchmark
+    benchmark: PublishedBenchmark
     releases: Releases = field(default_factory=Releases)
     serving: Serving = field(default_factory=Serving)
     pods: Pods = field(default_factory=Pods)

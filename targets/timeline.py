@@ -123,12 +123,12 @@ def our_order(assumptions: Assumptions, gpus: int, *, prepaid: bool, local_copy:
     steps = _PREPAID if prepaid else _WEIGHTS_FIRST
     if local_copy:
         steps = {**steps, "weights copy": steps["model load"], "model load": ("weights copy",)}
-    return Rollout(name="this program", steps=_scheduled(steps, assumptions), gpus=gpus)
+    return Rollout(name="this program", steps=_schedule(steps, assumptions), gpus=gpus)
 
 
 def published_order(assumptions: Assumptions, gpus: int) -> Rollout:
     """The order of the published guides."""
-    return Rollout(name="published guides", steps=_scheduled(_PUBLISHED, assumptions), gpus=gpus)
+    return Rollout(name="published guides", steps=_schedule(_PUBLISHED, assumptions), gpus=gpus)
 
 
 def assume(overrides: Iterable[str]) -> Assumptions:
@@ -168,7 +168,7 @@ def table(ours: Rollout, published: Rollout, usd_per_hour: float | None) -> str:
     return "\n".join(lines)
 
 
-def _scheduled(after: Mapping[str, tuple[str, ...]], assumptions: Assumptions) -> tuple[Step, ...]:
+def _schedule(after: Mapping[str, tuple[str, ...]], assumptions: Assumptions) -> tuple[Step, ...]:
     minutes = {
         "CPU nodes": assumptions.cpu_boot,
         "GPU nodes": assumptions.gpu_boot,

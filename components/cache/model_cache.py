@@ -11,7 +11,7 @@ from facts.weights import Weights
 from manifests import objects
 from manifests.cache import bucket, model_cache
 from manifests.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
-from manifests.objects import UNAWAITED, annotated
+from manifests.objects import UNAWAITED, annotate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class ModelCache(pulumi.ComponentResource):
             manifest["metadata"]["labels"] |= RETAINED
         # A class that binds on first use would be waited for before the Job, its first user, exists.
         return resource(
-            annotated(manifest, UNAWAITED),
+            annotate(manifest, UNAWAITED),
             pulumi.ResourceOptions(
                 parent=self, retain_on_delete=args.retain, provider=args.keeper if args.retain else None
             ),

@@ -7,7 +7,7 @@ import pulumi
 from components.manifests import job, resource
 from manifests.benchmark import job as benchmark
 from manifests.benchmark.job import JobSpec
-from manifests.objects import UNAWAITED, annotated
+from manifests.objects import UNAWAITED, annotate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,7 +25,7 @@ class Benchmark(pulumi.ComponentResource):
         super().__init__("dynamo-gpt-oss:index:Benchmark", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
         # A class that binds on first use would be waited for before the Job, its first user, exists.
-        claim = resource(annotated(benchmark.results_claim(args.job), UNAWAITED), child)
+        claim = resource(annotate(benchmark.results_claim(args.job), UNAWAITED), child)
         commands = resource(benchmark.config_map(args.job), child)
         manifest = benchmark.job(args.job)
         job(manifest, self, [claim, commands], f"{manifest['spec']['activeDeadlineSeconds'] + 300}s")

@@ -16,7 +16,7 @@ from manifests.graph.rolling import rounds
 from manifests.graph.topology import TOPOLOGY_ANNOTATION, topology
 from manifests.graph.workers import engine_files
 from manifests.names import HTTP_PORT, engine_config_map, frontend_service
-from manifests.objects import READY, annotated, config_map
+from manifests.objects import READY, annotate, config_map
 from targets.plan import GraphPlan
 
 _PULL_SECONDS = 30 * 60
@@ -71,7 +71,7 @@ class InferenceGraph(pulumi.ComponentResource):
         # Without READY the update ends as soon as the object is stored, ready or not.
         waited = {TOPOLOGY_ANNOTATION: shape, **READY, "pulumi.com/timeoutSeconds": str(seconds)}
         return resource(
-            annotated(manifest, waited),
+            annotate(manifest, waited),
             pulumi.ResourceOptions(
                 parent=self,
                 depends_on=list(needed),

@@ -9,8 +9,8 @@ from pydantic.fields import FieldInfo
 from facts.engines import Engine
 from targets.engine_knobs import KNOBS, EngineKnobs, Knob
 from targets.knobs import (
+    AdditionalGraph,
     FrontendKnobs,
-    FurtherGraph,
     GraphKnobs,
     ImageBuild,
     ImageKnobs,
@@ -30,14 +30,14 @@ def keys(table: Table) -> str:
         ("image.", ImageKnobs),
         ("image.build.", ImageBuild),
         ("kvTransfer.", KvTransferKnobs),
-        ("graphs[].", FurtherGraph),
+        ("graphs[].", AdditionalGraph),
     )
     rows = [
         (f"`{prefix}{field.alias}`", _allowed(model, field), _default(field), field.description)
         for prefix, model in sections
         for name, field in model.model_fields.items()
         if not isinstance(field.default, BaseModel)
-        and (model is not FurtherGraph or name in model.__annotations__)
+        and (model is not AdditionalGraph or name in model.__annotations__)
     ]
     return table(("key", "allowed", "default", "meaning"), rows)
 

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 from facts.weights import MODEL_ID
 from manifests.command import flags
-from targets.target import Benchmark
+from targets.target import PublishedBenchmark
 
 
 def aiperf(
-    load: Benchmark, *, url: str, tokenizer: str, artifacts: str, telemetry: Sequence[str] = ()
+    load: PublishedBenchmark, *, url: str, tokenizer: str, artifacts: str, telemetry: Sequence[str] = ()
 ) -> list[str]:
     """AIPerf's command line. tokenizer: folder of the model. artifacts: folder that it fills."""
     gpus = ["--gpu-telemetry", *telemetry] if telemetry else ["--no-gpu-telemetry"]
@@ -20,7 +20,7 @@ def aiperf(
     return ["aiperf", "profile", *_profile(load, url, tokenizer, artifacts), *measured]
 
 
-def genai_perf(load: Benchmark, *, url: str, tokenizer: str, artifacts: str) -> list[str]:
+def genai_perf(load: PublishedBenchmark, *, url: str, tokenizer: str, artifacts: str) -> list[str]:
     """GenAI-Perf's command line, as Dynamo's 0.4 guide has it, for its container.
 
     It runs only there: outside, GenAI-Perf calls perf_analyzer, of which PyPI holds nothing but a placeholder.
@@ -31,7 +31,7 @@ def genai_perf(load: Benchmark, *, url: str, tokenizer: str, artifacts: str) -> 
     return ["genai-perf", "profile", *profile, *nested, "--", "-v", "--max-threads", "500", *sent]
 
 
-def _profile(load: Benchmark, url: str, tokenizer: str, artifacts: str) -> list[str]:
+def _profile(load: PublishedBenchmark, url: str, tokenizer: str, artifacts: str) -> list[str]:
     """What both tools call by the same names."""
     return flags(
         [

@@ -24,7 +24,7 @@ from manifests.names import (
 )
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from targets.target import Benchmark, Target
+from targets.target import PublishedBenchmark, Target
 
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
 """NVIDIA's own image (255 MB): Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools."""
@@ -43,10 +43,10 @@ PUBLISHED_GPUS = {"trtllm-disagg-8k": 6}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Point:
+class LoadPoint:
     """One AIPerf run: a shape at one concurrency. repetition: counted from 1."""
 
-    load: Benchmark
+    load: PublishedBenchmark
     repetition: int
 
     @property
@@ -66,7 +66,7 @@ class JobSpec:
 
     namespace: str
     graph: str
-    points: tuple[Point, ...]
+    points: tuple[LoadPoint, ...]
     ready_seconds: int
     limit_seconds: int
     image: str = AIPERF_IMAGE
@@ -89,53 +89,53 @@ class JobSpec:
         return f"{self.name}-reader"
 
 
-def shape_name(shape: Benchmark) -> str:
+def shape_name(shape: PublishedBenchmark) -> str:
     """Tokens in / tokens out, as the published shapes are called: `8192/1024`."""
     return f"{shape.isl}/{shape.osl}"
 
 
-def published() -> dict[str, Benchmark]:
+def published_shapes() -> dict[str, PublishedBenchmark]:
     """The published shapes by name; of those that differ in concurrency alone the first."""
     return {shape_name(target.benchmark): target.benchmark for target in reversed(TARGETS.values())}
 
 
-def per_gpu(target: Target, shape: Benchmark, gpus: int) -> Benchmark:
+def per_gpu(target: Target, shape: PublishedBenchmark, gpus: int) -> PublishedBenchmark:
     """The shape at the published concurrency per GPU times the GPUs that the graph really has."""
     counted = PUBLISHED_GPUS.get(target.name, sum(worker.replicas * worker.gpus for worker in target.workers))
     return at(shape, max(1, round(shape.concurrency / counted * gpus)))
 
 
-def at(shape: Benchmark, concurrency: int) -> Benchmark:
+def at(shape: PublishedBenchmark, concurrency: int) -> PublishedBenchmark:
     """The shape at another concurrency: requests, warm-up and data set in proportion, 10 requests at least."""
 
-    def scaled(count: int, least: int) -> int:
+    def scale(count: int, least: int) -> int:
         return max(min(least, count), math.ceil(count * concurrency / shape.concurrency))
 
     return replace(
         shape,
         concurrency=concurrency,
-        requests=scaled(shape.requests, 10),
-        warmup=scaled(shape.warmup, 1),
-        dataset_entries=scaled(shape.dataset_entries, 10),
+        requests=scale(shape.requests, 10),
+        warmup=scale(shape.warmup, 1),
+        dataset_entries=scale(shape.dataset_entries, 10),
     )
 
 
-def points(shape: Benchmark, sweep: Sequence[int], repetitions: int) -> tuple[Point, ...]:
+def points(shape: PublishedBenchmark, sweep: Sequence[int], repetitions: int) -> tuple[LoadPoint, ...]:
     """The runs of a sweep, whole sweeps after one another, so that slow drift shows as noise of every point."""
     return tuple(
-        Point(load=at(shape, concurrency), repetition=repetition)
+        LoadPoint(load=at(shape, concurrency), repetition=repetition)
         for repetition in range(1, repetitions + 1)
         for concurrency in (sweep or (shape.concurrency,))
     )
 
 
-def shape_problems(plan: GraphPlan, shape: Benchmark) -> Iterator[str]:
+def shape_problems(plan: GraphPlan, shape: PublishedBenchmark) -> Iterator[str]:
     """Why the graph cannot take requests of that shape."""
     for planned in plan.workers:
         yield from _too_long(planned.worker, shape)
 
 
-def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:
+def _too_long(worker: Any, shape: PublishedBenchmark) -> Iterator[str]:
     whole = shape.isl if worker.role is Role.PREFILL else shape.isl + shape.osl
     if worker.knobs.max_seq_len and whole > worker.knobs.max_seq_len:
         yield (
@@ -151,7 +151,7 @@ def _too_long(worker: Any, shape: Benchmark) -> Iterator[str]:
 
 
 def run_plan(
-    points: Sequence[Point],
+    points: Sequence[LoadPoint],
     *,
     url: str,
     tokenizer: str,

@@ -87,7 +87,7 @@ WHY_OURS_DIFFERS = {
 """Why a flag of ours is not the published command's."""
 
 
-def parsed(argv: Sequence[str]) -> Flags:
+def parse_flags(argv: Sequence[str]) -> Flags:
     """A command line's flags; words before the first flag, and a bare `--`, are left out."""
     found: dict[str, tuple[str, ...]] = {}
     flag = ""

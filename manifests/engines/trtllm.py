@@ -14,7 +14,7 @@ from manifests.names import ENGINE_FILES_PATH, MODEL_PATH
 from targets.engine_knobs import KNOBS, Limits, Parallelism
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan
-from targets.target import Worker
+from targets.target import PublishedWorker
 
 _KV_EVENTS_FLAG_SINCE = Version(1, 3)
 _POSTPROCESS_WORKERS_UNTIL = Version(1, 6)
@@ -57,7 +57,7 @@ def _kv_events(version: Version) -> list[tuple[str, object]]:
     ]
 
 
-def _engine_file(version: Version, worker: Worker, in_file: bool, *, efa: bool) -> dict[str, Any]:
+def _engine_file(version: Version, worker: PublishedWorker, in_file: bool, *, efa: bool) -> dict[str, Any]:
     content = copy.deepcopy(dict(worker.engine_file))
     if version >= _POSTPROCESS_WORKERS_UNTIL:
         content.pop("num_postprocess_workers", None)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from facts.engines import Engine, Role
 from facts.releases import MXFP8_ARGUMENTS_SINCE, MXFP8_VARIABLE, Version
 from facts.weights import MODEL_ID
-from manifests.command import Command, cached, disaggregation_mode, flags, knob_words, parsers
+from manifests.command import Command, disaggregation_mode, flags, knob_words, model_to_load, parsers
 from manifests.engines import kv_transfer
 from manifests.names import MODEL_PATH
 from targets.engine_knobs import Limits, Parallelism
@@ -78,7 +78,7 @@ def _speculation(plan: GraphPlan) -> str | None:
     """EAGLE3 on every role: prefill and decode must agree on the layout of the draft layers' KV cache."""
     if plan.target.serving.speculative_tokens is None:
         return None
-    draft = {"method": "eagle3", "model": cached(plan.cache.weights[1])}
+    draft = {"method": "eagle3", "model": model_to_load(plan.cache.weights[1])}
     return _json(draft | {"num_speculative_tokens": plan.target.serving.speculative_tokens})
 
 

@@ -25,7 +25,7 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Component:
+class GraphComponent:
     """One component of a graph before it is written in either API version. pod: PodSpec without containers.
 
     role: of workers. replicas: None where an autoscaler decides. sidecar: a frontend beside the container, the other
@@ -86,7 +86,7 @@ def container(
     )
 
 
-def v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
+def v1alpha1(plan: GraphPlan, component: GraphComponent) -> dict[str, Any]:
     """The component as a service of v1alpha1."""
     service: dict[str, Any] = {"componentType": component.kind if component.role is None else "worker"}
     if component.role in (Role.PREFILL, Role.DECODE):
@@ -106,7 +106,7 @@ def v1alpha1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     return service | _common(plan, component, {"enabled": True})
 
 
-def v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
+def v1beta1(plan: GraphPlan, component: GraphComponent) -> dict[str, Any]:
     """The component as v1beta1 lists it."""
     devices = {"nvidia.com/gpu": str(component.asked.gpus)} if component.asked.gpus else {}
     devices |= component.asked.devices
@@ -130,7 +130,7 @@ def v1beta1(plan: GraphPlan, component: Component) -> dict[str, Any]:
     return written | _common(plan, component, {})
 
 
-def _resources(component: Component, devices: Mapping[str, Any]) -> dict[str, Any]:
+def _resources(component: GraphComponent, devices: Mapping[str, Any]) -> dict[str, Any]:
     """Devices are limits and requests alike; CPU and memory are requested and may be exceeded."""
     resources: dict[str, Any] = {}
     if devices:
@@ -142,7 +142,7 @@ def _resources(component: Component, devices: Mapping[str, Any]) -> dict[str, An
     return resources
 
 
-def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -> dict[str, Any]:
+def _common(plan: GraphPlan, component: GraphComponent, adapter: Mapping[str, Any]) -> dict[str, Any]:
     """What both API versions say alike. adapter: how the version asks for a scaling adapter."""
     scaled = component.replicas is None
     common: dict[str, Any] = {"scalingAdapter": adapter} if scaled else {"replicas": component.replicas}
@@ -155,5 +155,5 @@ def _common(plan: GraphPlan, component: Component, adapter: Mapping[str, Any]) -
     return common
 
 
-def _metadata(component: Component) -> dict[str, Any]:
+def _metadata(component: GraphComponent) -> dict[str, Any]:
     return {key: dict(value) for key, value in component.metadata.items() if value}

@@ -7,7 +7,7 @@ from facts.releases import graph_api_version
 from manifests import objects  # fmt: skip
 from manifests.cache import pod_cache
 from manifests.graph import frontend, planner, probes, worker_pod
-from manifests.graph.component import Asked, Component, container, environment, pod, v1alpha1, v1beta1
+from manifests.graph.component import Asked, GraphComponent, container, environment, pod, v1alpha1, v1beta1
 from manifests.graph.placement import cpu_affinity, frontend_affinity
 from manifests.graph.workers import worker_component, workers_in_one_pod
 from manifests.names import (
@@ -45,15 +45,15 @@ def graph_deployment(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     )
 
 
-def _workers(plan: GraphPlan) -> list[Component]:
+def _workers(plan: GraphPlan) -> list[GraphComponent]:
     if plan.in_one_pod:
         return [workers_in_one_pod(plan)]
     return [worker_component(plan, planned) for planned in plan.workers]
 
 
-def _frontend(plan: GraphPlan) -> Component:
+def _frontend(plan: GraphPlan) -> GraphComponent:
     command, cache = frontend.command(plan), pod_cache.pod_cache(plan, weights=False)
-    return Component(
+    return GraphComponent(
         name="Frontend",
         kind="frontend",
         replicas=plan.frontend.replicas,
@@ -75,10 +75,10 @@ def _frontend(plan: GraphPlan) -> Component:
     )
 
 
-def _endpoint_picker(plan: GraphPlan) -> Component:
+def _endpoint_picker(plan: GraphPlan) -> GraphComponent:
     """One, and without a command: its image and the operator know what to run. It reads prompts as a frontend does."""
     cache = pod_cache.pod_cache(plan, weights=False)
-    return Component(
+    return GraphComponent(
         name=inference_extension.PICKER,
         kind="epp",
         replicas=1,
@@ -99,8 +99,8 @@ def _endpoint_picker(plan: GraphPlan) -> Component:
     )
 
 
-def _planner(plan: GraphPlan, planned: Planner) -> Component:
-    return Component(
+def _planner(plan: GraphPlan, planned: Planner) -> GraphComponent:
+    return GraphComponent(
         name="Planner",
         kind="planner",
         replicas=1,

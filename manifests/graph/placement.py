@@ -69,7 +69,7 @@ def _together(plan: GraphPlan) -> dict[str, Any]:
         case Transport.NVLINK:
             near = _CLIQUE
         case _:
-            return {"podAffinity": _preferred({**workers, "topologyKey": _HOST})}
+            return {"podAffinity": _preference({**workers, "topologyKey": _HOST})}
     return {
         "podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{**workers, "topologyKey": near}]}
     }
@@ -90,11 +90,11 @@ def frontend_affinity(plan: GraphPlan) -> dict[str, Any]:
     frontends = {GRAPH_LABEL: plan.name, COMPONENT_TYPE_LABEL: "frontend"}
     return {
         **cpu_affinity(plan),
-        "podAntiAffinity": _preferred(
+        "podAntiAffinity": _preference(
             {"labelSelector": {"matchLabels": frontends}, "topologyKey": _HOST},
         ),
     }
 
 
-def _preferred(term: dict[str, Any]) -> dict[str, Any]:
+def _preference(term: dict[str, Any]) -> dict[str, Any]:
     return {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "podAffinityTerm": term}]}

@@ -30,7 +30,7 @@ _WAIT = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM
 
 
 @dataclass(frozen=True, kw_only=True)
-class Process:
+class WorkerProcess:
     """One worker. gpus: its own first, then the others', whose memory CUDA IPC opens.
 
     NIXL's transfers need every GPU visible to both sides (vllm PR#55906); the engine takes the first of them.
@@ -61,21 +61,21 @@ def script_config_map(plan: GraphPlan, namespace: str) -> dict[str, Any]:
     return pod_scripts.config_map(config_map_name(plan.name), namespace, SCRIPT)
 
 
-def processes(plan: GraphPlan) -> list[Process]:
+def processes(plan: GraphPlan) -> list[WorkerProcess]:
     """The graph's workers, decode first, as the guides give out GPUs from 0 on."""
-    total, first, made = plan.gpus, 0, list[Process]()
+    total, first, made = plan.gpus, 0, list[WorkerProcess]()
     for planned in sorted(plan.workers, key=lambda each: each.role is not Role.DECODE):
         for index in range(planned.worker.replicas):
             own = range(first, first + planned.worker.gpus)
             others = (gpu for gpu in range(total) if gpu not in own)
             name = f"{planned.role.value}-{index}"
             at = replace(planned, position=len(made))
-            made.append(Process(name=name, planned=at, gpus=(*own, *others)))
+            made.append(WorkerProcess(name=name, planned=at, gpus=(*own, *others)))
             first += planned.worker.gpus
     return made
 
 
-def variables(process: Process) -> dict[str, str]:
+def variables(process: WorkerProcess) -> dict[str, str]:
     """What differs between workers of one pod: who it is, its GPUs and its ports."""
     at = process.planned.position
     return {
@@ -91,11 +91,11 @@ def variables(process: Process) -> dict[str, str]:
 
 def line(name: str, env: Mapping[str, str], words: Sequence[str]) -> str:
     """One argument of the script, in a shell's words."""
-    variables = [f"{key}={_quoted(value)}" for key, value in sorted(env.items())]
-    return f"{name}: {' '.join([*variables, *map(_quoted, words)])}"
+    variables = [f"{key}={_quote(value)}" for key, value in sorted(env.items())]
+    return f"{name}: {' '.join([*variables, *map(_quote, words)])}"
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     """As a shell wants it; Kubernetes takes `$(NAME)` for a variable of the container, and `$$` for a dollar."""
     return shlex.quote(word).replace("$(", "$$(")
 
@@ -131,6 +131,6 @@ def containers_beside(plan: GraphPlan) -> list[dict[str, Any]]:
     ]
 
 
-def command_line(process: Process, command: Command, env: Mapping[str, str]) -> str:
+def command_line(process: WorkerProcess, command: Command, env: Mapping[str, str]) -> str:
     """A worker as the script reads it. env: its role's own variables; what differs between workers comes over them."""
     return line(process.name, {**env, **variables(process)}, [*command.argv, *command.args])

@@ -14,7 +14,7 @@ from manifests.cache import pod_cache
 from manifests.command import Command, variables
 from manifests.engines import kv_transfer, mocker, sglang, trtllm, vllm
 from manifests.graph import compute_domain, frontend, planner, probes, requests, rolling, worker_pod
-from manifests.graph.component import Asked, Component, container, environment, pod
+from manifests.graph.component import Asked, GraphComponent, container, environment, pod
 from manifests.graph.placement import worker_affinity, worker_nodes
 from manifests.names import (
     ENGINE_FILES_PATH,
@@ -74,7 +74,7 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
     )
 
 
-def worker_component(plan: GraphPlan, planned: WorkerPlan) -> Component:
+def worker_component(plan: GraphPlan, planned: WorkerPlan) -> GraphComponent:
     """The workers of a role, each in a pod of its own or, over nodes, in several."""
     command, worker = worker_command(plan, planned), planned.worker
     cache, annotations = pod_cache.pod_cache(plan, weights=True), rolling.annotations(plan)
@@ -85,7 +85,7 @@ def worker_component(plan: GraphPlan, planned: WorkerPlan) -> Component:
         annotations[f"{LABEL_PREFIX}/engine-files"] = _digest(command.files)
     claims = (compute_domain.CLAIM,) if plan.needs_compute_domain else ()
     per_node = worker.gpus // planned.nodes
-    return Component(
+    return GraphComponent(
         name=component_name(plan.target.engine, planned),
         kind=worker.role.value,
         role=worker.role,
@@ -133,7 +133,7 @@ def worker_component(plan: GraphPlan, planned: WorkerPlan) -> Component:
     )
 
 
-def workers_in_one_pod(plan: GraphPlan) -> Component:
+def workers_in_one_pod(plan: GraphPlan) -> GraphComponent:
     """All workers, as processes of the container `main`, with what `_worker` gives each of them."""
     parts = [worker_component(plan, planned) for planned in plan.workers]
     lines, mounts = [], {mount["name"]: mount for part in parts for mount in part.container["volumeMounts"]}

@@ -10,7 +10,7 @@ from typing import Any
 
 from facts.engines import Role
 from manifests.monitoring.queries import FRONTEND_ROLE, ITL, STAGE_REQUESTS, TTFT, of_graph, quantile
-from manifests.objects import READY, annotated, manifest
+from manifests.objects import READY, annotate, manifest
 from targets.naming import component_name
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan
@@ -73,13 +73,13 @@ def _scaled_object(plan: GraphPlan, planned: WorkerPlan, namespace: str, scaling
         "advanced": {"horizontalPodAutoscalerConfig": {"behavior": behavior}},
         "triggers": [
             _trigger(scaling.prometheus, *each)
-            for each in signals(plan.name, namespace, planned.role, scaling)
+            for each in triggers(plan.name, namespace, planned.role, scaling)
         ],
     }
-    return annotated(manifest("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=spec), READY)
+    return annotate(manifest("keda.sh/v1alpha1", "ScaledObject", name, namespace, spec=spec), READY)
 
 
-def signals(
+def triggers(
     graph: str, namespace: str, role: Role, scaling: Scaling
 ) -> Sequence[tuple[str, str, str, float]]:
     """What a role is scaled on: name, PromQL, how the target is meant, target.

@@ -50,7 +50,7 @@ def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], names
     }
     made = objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
     # Else an update would wait for 20 GB on every node before it goes on to the graphs.
-    return objects.annotated(made, objects.UNAWAITED)
+    return objects.annotate(made, objects.UNAWAITED)
 
 
 def _container(name: str, image: str) -> dict[str, Any]:

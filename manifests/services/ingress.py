@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from manifests.names import HTTP_PORT, frontend_service
-from manifests.objects import Named, Object, manifest, named, secret
+from manifests.objects import Named, Object, by_own_name, manifest, secret
 from manifests.services.inference_extension import POOL_GROUP, ROUTED_PATHS, pool_name
 
 ROUTE = "openai-api"
@@ -39,9 +39,9 @@ def manifests(route: Route, keys: Mapping[str, Any], existing_secret: str | None
 
     keys: API key by client, may be Outputs; none where they are in a Secret that is there, existing_secret.
     """
-    made = named([secret(KEYS_SECRET, route.namespace, keys)] if keys else [])
+    made = by_own_name([secret(KEYS_SECRET, route.namespace, keys)] if keys else [])
     policy = security_policy(route.namespace, existing_secret or KEYS_SECRET)
-    return [*made, Named(f"{ROUTE}-keys", policy), *named([http_route(route)])]
+    return [*made, Named(f"{ROUTE}-keys", policy), *by_own_name([http_route(route)])]
 
 
 def http_route(route: Route) -> Object:

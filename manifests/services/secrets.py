@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from manifests.names import TOKEN_KEY, TOKEN_SECRET
-from manifests.objects import READY, Named, annotated, manifest, named, secret
+from manifests.objects import READY, Named, annotate, by_own_name, manifest, secret
 
 REGISTRY = "nvcr.io"
 PULL_SECRET = "ngc-pull-secret"
@@ -41,7 +41,7 @@ def stores(namespaces: Iterable[str], regions: Iterable[str]) -> list[Named]:
     for namespace, region in product(namespaces, regions):
         spec = {"provider": {"aws": {"service": "SecretsManager", "region": region}}}
         store = manifest(_API_VERSION, "SecretStore", f"{SECRET_STORE}-{region}", namespace, spec=spec)
-        found.append(Named(f"{SECRET_STORE}-{region}-{namespace}", annotated(store, READY)))
+        found.append(Named(f"{SECRET_STORE}-{region}-{namespace}", annotate(store, READY)))
     return found
 
 
@@ -51,7 +51,7 @@ def token(namespace: str, text: Any, source: AwsSecret | None, refresh_minutes: 
     text: the token, may be an Output. source: where External Secrets reads it instead, every refresh_minutes.
     """
     if text is not None:
-        return named([secret(TOKEN_SECRET, namespace, {TOKEN_KEY: text})])
+        return by_own_name([secret(TOKEN_SECRET, namespace, {TOKEN_KEY: text})])
     if source is None:
         return []
     template = {"type": "Opaque", "data": {TOKEN_KEY: f"{{{{ .{_FETCHED_KEY} }}}}"}}
@@ -87,4 +87,4 @@ def _external_secret(
         "target": {"name": name, "creationPolicy": "Owner", "template": dict(template)},
         "data": [{"secretKey": _FETCHED_KEY, "remoteRef": remote}],
     }
-    return annotated(manifest(_API_VERSION, "ExternalSecret", name, namespace, spec=spec), READY)
+    return annotate(manifest(_API_VERSION, "ExternalSecret", name, namespace, spec=spec), READY)

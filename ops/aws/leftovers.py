@@ -21,7 +21,7 @@ from ops.pulumi import stack_config
 from ops.pulumi.stack_file import StackFile
 from ops.stack.on_embedded import plan_of
 from stacks.plan import StackPlan
-from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.sections.cluster import AwsCluster, NewEksClusterSettings
 from stacks.sections.tags import TagSettings
 from targets.errors import UserError
 
@@ -67,7 +67,7 @@ def check(file: StackFile, plan: StackPlan, mine: Own, report: Report) -> None:
     cluster = plan.cluster
     session = aws_session(cluster.region, cluster.aws)
     try:
-        if isinstance(cluster, NewEksCluster):
+        if isinstance(cluster, NewEksClusterSettings):
             # A name that is given is not the stack's alone: an earlier cluster of it may have left volumes to stay.
             sweep(session, mine, _tags(file), report, volumes=cluster.name is None)
         left = _left(session, file, plan, mine, report)
@@ -84,7 +84,7 @@ def check(file: StackFile, plan: StackPlan, mine: Own, report: Report) -> None:
 
 def _tags(file: StackFile) -> dict[str, str]:
     """Those that all things of the stack have."""
-    return TagSettings.fixed(project=file.project, stack=file.stack)
+    return TagSettings.immutable(project=file.project, stack=file.stack)
 
 
 def _left(session: Any, file: StackFile, plan: StackPlan, mine: Own | None, report: Report) -> list[str]:
@@ -94,7 +94,7 @@ def _left(session: Any, file: StackFile, plan: StackPlan, mine: Own | None, repo
     """
     cluster = plan.cluster
     assert isinstance(cluster, AwsCluster), "the callers ask for no other"
-    name = cluster.name or f"dynamo-{file.stack}" if isinstance(cluster, NewEksCluster) else None
+    name = cluster.name or f"dynamo-{file.stack}" if isinstance(cluster, NewEksClusterSettings) else None
     # Of an earlier life, or of yours: in no state.
     named = {each for each in (plan.cache.bucket, plan.cache.file_system) if each}
     if mine is not None:
@@ -128,13 +128,13 @@ def find(
         exact = mine.cluster if mine is not None else None
         named = re.escape(exact) if exact else re.escape(cluster) + "(-[0-9a-f]{7})?"
         filters += [[each] for key in _OF_CLUSTER for each in _of_cluster(session, key, named)]
-    listed = {arn: found for each in filters for arn, found in _listed(session, each)}
+    listed = {arn: found for each in filters for arn, found in _tagged_resources(session, each)}
     if cluster is not None:
         listed |= _log_groups(session, named)
     there = sorted(arn for arn in listed if is_there(session, arn))
     if mine is None or mine.cluster is None:
         return there
-    others = [arn for arn in there if not mine.made(arn) and not mine.launched(listed[arn])]
+    others = [arn for arn in there if not mine.made(arn) and not mine.has_cluster_name(listed[arn])]
     for arn in others:
         report(f"other {arn}: not in this state: of an earlier life, or of another's stack of that name")
     return [arn for arn in there if arn not in others]
@@ -163,7 +163,7 @@ def _log_groups(session: Any, named: str) -> dict[str, dict[str, str]]:
     return {arn: {"KubernetesCluster": name} for arn, name in names.items() if re.fullmatch(named, name)}
 
 
-def _listed(session: Any, filters: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str]]]:
+def _tagged_resources(session: Any, filters: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, str]]]:
     """ARNs and tags of what the tagging service lists, which goes on listing for a while what is gone."""
     pages = (
         session.client("resourcegroupstaggingapi").get_paginator("get_resources").paginate(TagFilters=filters)

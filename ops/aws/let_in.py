@@ -21,7 +21,7 @@ from ops.progress import tell
 from ops.pulumi import automation, stack_config
 from ops.stack.on_embedded import plan_of
 from stacks.plan import StackPlan
-from stacks.sections.cluster import AUTO, NewEksCluster
+from stacks.sections.cluster import AUTO, NewEksClusterSettings
 from targets.errors import UserError
 
 _CLUSTER = "aws:eks/cluster:Cluster"
@@ -71,7 +71,7 @@ def caller(
     cluster = plan.cluster
     if name is None or not _is_auto(plan):
         return
-    assert isinstance(cluster, NewEksCluster), "no other has the key"
+    assert isinstance(cluster, NewEksClusterSettings), "no other has the key"
     named = [each for each in cluster.public_access_from if each != AUTO]
     client = aws_session(cluster.region, cluster.aws).client("eks")
     try:
@@ -85,7 +85,7 @@ def caller(
 
 def _is_auto(plan: StackPlan) -> bool:
     cluster = plan.cluster
-    return isinstance(cluster, NewEksCluster) and AUTO in cluster.public_access_from
+    return isinstance(cluster, NewEksClusterSettings) and AUTO in cluster.public_access_from
 
 
 @dataclass(frozen=True)

@@ -30,14 +30,14 @@ class Own:
         """Whether the thing is in the state."""
         return arn in self.ids or arn.rpartition("/")[2] in self.ids or arn.rpartition(":")[2] in self.ids
 
-    def launched(self, tags: Mapping[str, str]) -> bool:
+    def has_cluster_name(self, tags: Mapping[str, str]) -> bool:
         """Whether the thing bears the name of the cluster, as EKS and controllers give it to what they make."""
         return self.cluster is not None and (
             self.cluster in tags.values() or f"kubernetes.io/cluster/{self.cluster}" in tags
         )
 
 
-def own(resources: Iterable[Mapping[str, Any]]) -> Own:
+def find_own(resources: Iterable[Mapping[str, Any]]) -> Own:
     """The own things of a stack. resources: of its state, as Pulumi exports them.
 
     A destroy that was broken off took cluster and namespaces out of the state; the stack's outputs go last.

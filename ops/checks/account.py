@@ -80,10 +80,12 @@ def zones(
                 f"{region_name} --group-name {group} --opt-in-status opted-in`",
             )
     if not problems:
-        yield ok(about, ", ".join(wanted if named is None else placed(session, region_name, wanted).values()))
+        yield ok(
+            about, ", ".join(wanted if named is None else choose_zones(session, region_name, wanted).values())
+        )
 
 
-def placed(session: Any, region_name: str, wanted: Sequence[str]) -> dict[str, str]:
+def choose_zones(session: Any, region_name: str, wanted: Sequence[str]) -> dict[str, str]:
     """Where zones that nobody named will be, as components.cluster.zones chooses; Local Zones are themselves."""
     found = session.client("ec2", region_name=region_name).describe_availability_zones()["AvailabilityZones"]
     regional = [each for each in found if not is_local_zone(each["ZoneName"])]

@@ -48,7 +48,7 @@ class Check:
     look: Callable[[], Iterable[Finding]]
 
 
-def looked(
+def run_checks(
     checks: Iterable[Check], without: str | None, errors: tuple[type[Exception], ...]
 ) -> Iterator[Finding]:
     """The findings of the checks. without: why none can be run. errors: what says that one of them could not be."""

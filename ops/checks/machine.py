@@ -14,7 +14,7 @@ from components.aws.session import session
 from components.cluster.kubeconfig import HOW_TO_GET_AWS_CLI
 from ops.checks.finding import Finding, ok, unknown, wrong
 from ops.pulumi import automation
-from stacks.cost import hourly
+from stacks.cost import cost_per_hour
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
 from targets.aws_access import AwsAccess
@@ -77,7 +77,7 @@ def hugging_face(plan: StackPlan) -> Iterator[Finding]:
 
 def price(plan: StackPlan) -> Iterator[Finding]:
     """What the stack costs by the hour."""
-    about, priced = "price", hourly(plan)
+    about, priced = "price", cost_per_hour(plan)
     if priced is None:
         yield ok(about, "nothing by the hour: cluster and nodes are there already")
     elif priced.unknown:

@@ -13,7 +13,7 @@ from ops.aws.own import Own, tags_of
 from ops.checks.finding import Finding, ok, unknown, wrong
 from stacks.cost import cpu_instance
 from stacks.plan import StackPlan
-from stacks.sections.cluster import NewEksCluster
+from stacks.sections.cluster import NewEksClusterSettings
 from stacks.settings import PROJECT
 from targets.capacity import CapacityKind
 
@@ -63,7 +63,7 @@ def wanted_vcpus(plan: StackPlan) -> tuple[Mapping[Quota, int], list[str]]:
             unlisted.append(instance.family)
         else:
             wanted[quota] += each.pool.nodes * instance.vcpus
-    if isinstance(plan.cluster, NewEksCluster):
+    if isinstance(plan.cluster, NewEksClusterSettings):
         instance = cpu_instance(plan)
         wanted[ON_DEMAND_STANDARD] += plan.cluster.cpu_size * instance.vcpus
     return wanted, unlisted
@@ -76,7 +76,7 @@ def vcpus(session: Any, plan: StackPlan, region: str, stack: str, mine: Own) -> 
         yield unknown("vCPU quota", f"which quota counts spot instances of {family} is not published")
     used = _vcpus_in_use(session.client("ec2", region_name=region), partial(_is_own, stack, mine))
     for quota, number in wanted.items():
-        yield _judged(session, region, _Need(quota, number, used[quota], "vCPUs"))
+        yield _judge(session, region, _Need(quota, number, used[quota], "vCPUs"))
 
 
 def network(session: Any, region: str, mine: Own) -> Iterator[Finding]:
@@ -84,10 +84,10 @@ def network(session: Any, region: str, mine: Own) -> Iterator[Finding]:
     client = session.client("ec2", region_name=region)
     found = client.describe_vpcs()["Vpcs"]
     others = sum(each["VpcId"] not in mine.ids for each in found)
-    yield _judged(session, region, _Need(VPCS, 1, others, "VPC"))
+    yield _judge(session, region, _Need(VPCS, 1, others, "VPC"))
     found = client.describe_addresses()["Addresses"]
     others = sum(each["AllocationId"] not in mine.ids for each in found)
-    yield _judged(session, region, _Need(ADDRESSES, 1, others, "address"))
+    yield _judge(session, region, _Need(ADDRESSES, 1, others, "address"))
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ class _Need:
     unit: str
 
 
-def _judged(session: Any, region: str, need: _Need) -> Finding:
+def _judge(session: Any, region: str, need: _Need) -> Finding:
     quota, client = need.quota, session.client("service-quotas", region_name=region)
     allowed = client.get_service_quota(ServiceCode=quota.service, QuotaCode=quota.code)["Quota"]["Value"]
     about = f"quota {quota.name}"
@@ -143,4 +143,4 @@ def _vcpus_by_type(client: Any, names: Sequence[str]) -> dict[str, int]:
 def _is_own(stack: str, mine: Own, instance: Mapping[str, Any]) -> bool:
     """Other stacks may have nodes in the same cluster, and other people a stack of that name."""
     tags = tags_of(instance.get("Tags", ()))
-    return tags.get("project") == PROJECT and tags.get("stack") == stack and mine.launched(tags)
+    return tags.get("project") == PROJECT and tags.get("stack") == stack and mine.has_cluster_name(tags)

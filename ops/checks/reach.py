@@ -10,13 +10,13 @@ from botocore.exceptions import ClientError
 
 from components.cluster.api_reach import OWN_ADDRESS
 from ops.checks.finding import Finding, ok, unknown, wrong
-from stacks.sections.cluster import AUTO, ExistingEksCluster, NewEksCluster
+from stacks.sections.cluster import AUTO, ExistingEksClusterSettings, NewEksClusterSettings
 
 _ABOUT = "API server"
 _TIMEOUT_SECONDS = 10.0
 
 
-def new_cluster(cluster: NewEksCluster, address: Callable[[], str]) -> Iterator[Finding]:
+def new_cluster(cluster: NewEksClusterSettings, address: Callable[[], str]) -> Iterator[Finding]:
     """Whether the control plane, once it is there, will let this machine in. address: this machine's."""
     if not cluster.public_access_from:
         yield unknown(
@@ -41,7 +41,7 @@ def new_cluster(cluster: NewEksCluster, address: Callable[[], str]) -> Iterator[
         )
 
 
-def existing_cluster(session: Any, cluster: ExistingEksCluster) -> Iterator[Finding]:
+def existing_cluster(session: Any, cluster: ExistingEksClusterSettings) -> Iterator[Finding]:
     """Whether the cluster is there and its endpoint takes connections from here."""
     try:
         found = session.client("eks", region_name=cluster.region).describe_cluster(name=cluster.name)[

@@ -10,11 +10,11 @@ from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from manifests.kubectl import Kubectl, label
 from manifests.names import DOWNLOAD_JOB, RETAINED
-from ops.aws.own import own
+from ops.aws.own import find_own
 from ops.checks import existing_cluster
 from ops.deploy import embedded, preflight, teardown
 from ops.deploy.apply import Changes, apply, members
-from ops.deploy.destination import Deployer, deployer, opened, require_pulumi
+from ops.deploy.destination import Deployer, deployer, open_on_embedded, require_pulumi
 from ops.deploy.wait import Waiter
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi import automation, pending
@@ -42,7 +42,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
         embedded.add_cpu_node(stack, state)
     by = deployer(stack, kubectl, state)
     if by is not Deployer.KUBECTL:
-        found = opened(stack, by, automation.make_stack, report)
+        found = open_on_embedded(stack, by, automation.make_stack, report)
         pending.mend(found, report, kubectl=kubectl)
         changes: object = automation.up(found, report)
     else:
@@ -69,7 +69,7 @@ def down(
     kubectl = embedded_kubectl(state)
     by = deployer(stack, kubectl, state)
     if by is not Deployer.KUBECTL:
-        found = opened(stack, by, automation.open_stack, report)
+        found = open_on_embedded(stack, by, automation.open_stack, report)
         pending.mend(found, report, kubectl=kubectl)
         automation.down(found, report)
     else:
@@ -117,7 +117,7 @@ def _down_through_pulumi(stack: Stack, report: Report) -> None:
     let_in.caller(stack.plan, state.resources, report)
     pending.mend(found, report, state=state, strict=False)
     automation.down(found, report)
-    leftovers.check(stack.file, stack.plan, own(state.resources), report)
+    leftovers.check(stack.file, stack.plan, find_own(state.resources), report)
 
 
 def _apply(evaluation: Evaluation, stack: Stack, kubectl: Kubectl, report: Report, state: Path) -> Changes:

@@ -51,7 +51,9 @@ def deployer(stack: Stack, kubectl: Kubectl, state: Path) -> Deployer:
     return Deployer.LOGIN if by_pulumi and not automation.is_at_home(stack.name) else Deployer.HOME
 
 
-def opened(stack: Stack, by: Deployer, opens: Callable[..., PulumiStack], report: Report) -> PulumiStack:
+def open_on_embedded(
+    stack: Stack, by: Deployer, opens: Callable[..., PulumiStack], report: Report
+) -> PulumiStack:
     """The stack on the embedded cluster, in the backend that has its state. opens: open_stack or make_stack."""
     at_home = by is Deployer.HOME
     return opens(PROJECT, stack.name if at_home else stack.full_name, embedded=at_home, report=report)

@@ -12,7 +12,7 @@ from embedded import cluster, endpoints
 from embedded.paths import PROJECT, STATE
 from manifests.kubectl import Kubectl
 from ops.deploy.apply import GRAPH_KIND, live, members
-from ops.deploy.destination import Deployer, deployer, opened, require_pulumi
+from ops.deploy.destination import Deployer, deployer, open_on_embedded, require_pulumi
 from ops.evaluate import evaluate
 from ops.progress import tell
 from ops.pulumi import automation
@@ -45,7 +45,7 @@ def _there(stack: Stack, kubectl: Kubectl, state: Path) -> list[dict[str, Any]]:
         return members(kubectl, evaluation, stack.namespace)
     # What Pulumi makes has no label of ours; its state says whether it made anything.
     try:
-        opened(stack, by, automation.open_stack, tell)
+        open_on_embedded(stack, by, automation.open_stack, tell)
     except automation.NoStackError:
         if by is Deployer.LOGIN:
             raise

@@ -75,10 +75,10 @@ class Waiter:
         for pod in pods:
             for condition in pod.get("status", {}).get("conditions", []):
                 if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
-                    return self._explained(pod, condition.get("message", ""))
+                    return self._explain(pod, condition.get("message", ""))
         return None
 
-    def _explained(self, pod: Mapping[str, Any], message: str) -> str:
+    def _explain(self, pod: Mapping[str, Any], message: str) -> str:
         """Which worker, what it needs, what the nodes have; the scheduler's own words at the end."""
         labels = pod["metadata"].get("labels", {})
         who = labels.get("nvidia.com/dynamo-component", pod["metadata"]["name"])
@@ -93,7 +93,7 @@ class Waiter:
 
     def _pool(self, pod: Mapping[str, Any]) -> str:
         """Nodes of the pod's GPU model and pool, with their GPUs and how many are taken."""
-        wanted = _wanted(pod)
+        wanted = _node_demands(pod)
         product = wanted[GPU_PRODUCT_LABEL]["values"][0] if GPU_PRODUCT_LABEL in wanted else None
         selector = ",".join(map(_selector, wanted.values())) or GPU_PRODUCT_LABEL
         nodes = json.loads(self._kubectl("get", "nodes", f"--selector={selector}", "--output=json"))["items"]
@@ -139,7 +139,7 @@ def _gpus(pod: Mapping[str, Any]) -> int:
     )
 
 
-def _wanted(pod: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _node_demands(pod: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """What the pod demands of its node's GPU model and pool, by label."""
     required = (
         pod["spec"]

@@ -10,9 +10,9 @@ from typing import Any
 import yaml
 
 from ops.diff.changes import MISSING, SECRET, Action, FieldChange, ResourceChange
-from ops.diff.consequences import NODE_GROUP, followed, node_group_costs, replaces_provider
+from ops.diff.consequences import NODE_GROUP, follow_outputs, node_group_costs, replaces_provider
 from ops.diff.downtime import downtime
-from ops.diff.matching import matched
+from ops.diff.matching import match_resources
 from ops.diff.replacements import forcing, within
 
 _FLAG = "--"
@@ -24,14 +24,14 @@ def resource_changes(base: Mapping[str, Any] | None, head: Mapping[str, Any] | N
 
     The head's resources come after what they depend on, as a synth has them.
     """
-    before = matched(base, head)
+    before = match_resources(base, head)
     now = {was["urn"]: urn for urn, was in before.items()}
     found: dict[str, ResourceChange] = {}
     for resource in (head or {}).get("resources", ()):
         urn = resource["urn"]
         if urn not in before:
             found[urn] = _whole(resource, Action.CREATE)
-        elif change := _changed(before[urn], resource, now, found):
+        elif change := _change(before[urn], resource, now, found):
             found[urn] = change
     gone = [resource for resource in (base or {}).get("resources", ()) if resource["urn"] not in now]
     return [*found.values(), *(_whole(resource, Action.DELETE) for resource in gone)]
@@ -41,7 +41,7 @@ def field_changes(before: Any, after: Any, path: str = "") -> Iterator[FieldChan
     """Every leaf that differs. Lists are matched by name, by flag, or else by position."""
     if _same(before, after):
         return
-    before, after = _opened(before, path), _opened(after, path)
+    before, after = _as_mappings(before, path), _as_mappings(after, path)
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted(before.keys() | after.keys()):
             inner = f"{path}{key}" if key.startswith("[") else f"{path}.{key}".removeprefix(".")
@@ -56,7 +56,7 @@ def _whole(resource: Mapping[str, Any], action: Action) -> ResourceChange:
     )
 
 
-def _changed(
+def _change(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     now: Mapping[str, str],
@@ -99,7 +99,7 @@ def _fields(
     if "propertyDependencies" in before and "propertyDependencies" in after:
         changes += [
             each
-            for each in followed(before, after, now, found)
+            for each in follow_outputs(before, after, now, found)
             if each.path.partition(".")[0] not in direct or each.path in forcing(after["type"])
         ]
     ignored = after.get("options", {}).get("ignoreChanges", ())
@@ -146,7 +146,7 @@ def _same(before: Any, after: Any) -> bool:
     )
 
 
-def _opened(value: Any, path: str) -> Any:
+def _as_mappings(value: Any, path: str) -> Any:
     """Lists and YAML texts as mappings, so that their parts can be compared."""
     if isinstance(value, str) and path.endswith((".yaml", ".yml")):
         parsed = yaml.safe_load(value)

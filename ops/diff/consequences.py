@@ -16,7 +16,7 @@ _GPU = "nvidia.com/gpu.present"
 _ASSUMED = "by the timeline's assumptions"
 
 
-def followed(
+def follow_outputs(
     before: Mapping[str, Any],
     after: Mapping[str, Any],
     now: Mapping[str, str],

@@ -35,7 +35,7 @@ class DiffError(UserError):
     """The revisions cannot be compared; one sentence."""
 
 
-class Format(enum.StrEnum):
+class DiffFormat(enum.StrEnum):
     """text: for a terminal. md: for a pull request. json: for programs."""
 
     TEXT = "text"
@@ -73,19 +73,19 @@ def diff(project: Path, base: str) -> list[StackDiff]:
                 zip(jobs, pool.map(lambda job: _synth(job[0], job[1], environment), jobs), strict=True)
             )
         return [
-            _compared(stack, answers.get((old, stack)), answers.get((project, stack)))
+            _compare(stack, answers.get((old, stack)), answers.get((project, stack)))
             for stack in sorted({*before, *after})
         ]
 
 
-def render(diffs: list[StackDiff], base: str, form: Format) -> str:
+def render(diffs: list[StackDiff], base: str, form: DiffFormat) -> str:
     """The diffs as text. Secrets are shown as `[secret]`, a changed one as changed."""
-    if form is Format.JSON:
+    if form is DiffFormat.JSON:
         return json.dumps([_plain(each) for each in diffs], indent=2, ensure_ascii=False) + "\n"
     changed = [each for each in diffs if each.state != "unchanged"]
     if not changed:
         return f"No stack changes since {base}.\n"
-    lines = _markdown(changed, base) if form is Format.MD else _text(changed)
+    lines = _markdown(changed, base) if form is DiffFormat.MD else _text(changed)
     quiet = [each.stack for each in diffs if each.state == "unchanged"]
     return "\n".join([*lines, *([f"Unchanged: {', '.join(quiet)}"] if quiet else [])]) + "\n"
 
@@ -140,7 +140,7 @@ def _synth(project: Path, stack: str, environment: Mapping[str, str]) -> _Synth:
     return _Synth(json.loads(done.stdout))
 
 
-def _compared(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
+def _compare(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
     if head is not None and head.problem:
         raise DiffError(f"--stack {stack}: it cannot be synthesised: {head.problem}")
     if base is not None and base.problem:

@@ -7,7 +7,7 @@ Synth = Mapping[str, Any]
 Resource = Mapping[str, Any]
 
 
-def matched(base: Synth | None, head: Synth | None) -> dict[str, Resource]:
+def match_resources(base: Synth | None, head: Synth | None) -> dict[str, Resource]:
     """The base's resource by URN of the head's: the same one, or one that an alias of it or of its parent names.
 
     A stack's name is no part of it: `pulumi stack rename` changes that in the state.

@@ -15,8 +15,8 @@ from embedded.processes import Report
 from ops.fingerprint import PLAIN
 from ops.progress import tell
 from ops.pulumi.cli import Cli
-from ops.pulumi.command import explained, runner
-from ops.pulumi.locks import unlocked
+from ops.pulumi.command import explain_failure, runner
+from ops.pulumi.locks import run_unlocked
 from ops.pulumi.stack_file import short_name
 from targets.errors import UserError
 
@@ -108,7 +108,7 @@ def open_stack(
     where = _place(workspace, stack)
     report(f"Pulumi: {where}")
     try:
-        with explained("open the stack"):
+        with explain_failure("open the stack"):
             return automation.Stack.select(stack, workspace)
     except automation.StackNotFoundError:
         raise NoStackError(
@@ -130,7 +130,7 @@ def make_stack(
         EMBEDDED_BACKEND.mkdir(parents=True, exist_ok=True)
     workspace = _workspace(project, embedded=embedded)
     report(f"Pulumi: {_place(workspace, stack)}")
-    with explained("open the stack"):
+    with explain_failure("open the stack"):
         return automation.Stack.create_or_select(stack, workspace)
 
 
@@ -140,7 +140,7 @@ def summaries(
     """Every stack of the project in the backend. Raises LoggedOutError, PulumiError."""
     workspace = _workspace(project, embedded=embedded)
     report(f"Pulumi: stacks in {_address(_who_am_i(workspace))}")
-    with explained("list the stacks"):
+    with explain_failure("list the stacks"):
         return workspace.list_stacks()
 
 
@@ -157,7 +157,7 @@ def resources(stack: automation.Stack) -> list[Mapping[str, Any]]:
 def export(stack: automation.Stack, *, clear: bool = False) -> dict[str, Any]:
     """The stack's state. clear: with its secrets, which must not leave this process. Raises PulumiError."""
     command = ["stack", "export", "--stack", stack.name, *(["--show-secrets"] if clear else [])]
-    with explained("read the stack's state"):
+    with explain_failure("read the stack's state"):
         found: dict[str, Any] = json.loads(runner(stack, command)())
     return found
 
@@ -168,7 +168,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
     stack: of this project, or another's as `organization/project/name`. Raises as open_stack does.
     """
     opened = open_stack(project, stack, report=report)
-    with explained("read the stack's outputs"):
+    with explain_failure("read the stack's outputs"):
         found = opened.outputs().get(name)
     if found is None:
         return None
@@ -177,7 +177,7 @@ def output(project: Path, stack: str, name: str, *, report: Report = tell) -> st
 
 def outputs(stack: automation.Stack) -> dict[str, Any]:
     """The deployed stack's outputs, secrets hidden. Raises PulumiError."""
-    with explained("read the stack's outputs"):
+    with explain_failure("read the stack's outputs"):
         found = stack.outputs()
     return {name: "[secret]" if found[name].secret else found[name].value for name in sorted(found)}
 
@@ -189,7 +189,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
     """
     workspace = _workspace(project, embedded=False)
     try:
-        with explained(f"read the config of {stack}"):
+        with explain_failure(f"read the config of {stack}"):
             # Automation's own get_all_config would ask for every secret in clear.
             found = workspace.pulumi_command.run(
                 ["config", "--json", "--stack", stack], str(project), workspace.env_vars
@@ -204,7 +204,7 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
 
 def up(stack: automation.Stack, report: Report) -> str:
     """Deploy; returns in words how many resources changed in which way. Raises PulumiError, LockedError."""
-    result = unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
+    result = run_unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
     counts = {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
     same = counts.pop("same", 0)
     counts.pop("read", None)
@@ -214,8 +214,8 @@ def up(stack: automation.Stack, report: Report) -> str:
 
 def down(stack: automation.Stack, report: Report) -> None:
     """Destroy every resource and forget the stack; its config file stays. Raises PulumiError, LockedError."""
-    unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
-    with explained("forget the stack"):
+    run_unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
+    with explain_failure("forget the stack"):
         stack.workspace.remove_stack(stack.name, preserve_config=True)
 
 

@@ -13,7 +13,7 @@ class PulumiError(UserError):
 
 
 @contextmanager
-def explained(what: str) -> Iterator[None]:
+def explain_failure(what: str) -> Iterator[None]:
     """A failed command as an error of ours: its last words, for the whole was shown while it ran."""
     try:
         yield

@@ -10,7 +10,7 @@ import psutil
 from pulumi import automation
 
 from embedded.processes import Report
-from ops.pulumi.command import explained
+from ops.pulumi.command import explain_failure
 from targets.errors import UserError
 
 Result = TypeVar("Result")
@@ -43,29 +43,29 @@ class Holder:
         return f"{self.user}@{self.host} (process {self.pid}, since {self.since})"
 
 
-def unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
+def run_unlocked(stack: automation.Stack, what: str, report: Report, work: Callable[[], Result]) -> Result:
     """The work's result; a lock that a dead process of this machine left is taken away first. Raises LockedError."""
     try:
-        with explained(what):
+        with explain_failure(what):
             return work()
     except automation.ConcurrentUpdateError as held:
         holders = _holders(held)
         if not holders or any(holder.may_live() for holder in holders):
-            raise _locked(stack, held) from None
+            raise _locked_error(stack, held) from None
     report(f"taking away the lock of {', '.join(map(str, holders))}: that process is gone")
     stack.cancel()
     try:
-        with explained(what):
+        with explain_failure(what):
             return work()
     except automation.ConcurrentUpdateError as held:
-        raise _locked(stack, held) from None
+        raise _locked_error(stack, held) from None
 
 
 def _holders(held: automation.ConcurrentUpdateError) -> list[Holder]:
     return [Holder(*found) for found in _LOCK.findall(str(held))]
 
 
-def _locked(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
+def _locked_error(stack: automation.Stack, held: automation.ConcurrentUpdateError) -> LockedError:
     who = ", ".join(map(str, _holders(held))) or "another update"
     # Where the state is not in the backend that the user's own CLI is logged in to.
     chosen = {

@@ -19,7 +19,7 @@ from manifests.names import MANAGED_BY
 from ops.kubectl import NoKubectlError, on_path
 from ops.pulumi import automation
 from ops.pulumi.command import runner
-from ops.pulumi.locks import unlocked
+from ops.pulumi.locks import run_unlocked
 from targets.errors import UserError
 
 _SECRET = "4dabf18193072939515e22adb298388d"
@@ -57,7 +57,7 @@ class _Asked:
         """Whether it is an object of the Kubernetes API; of a release Helm knows more than one object."""
         return self.kind.startswith("kubernetes:") and "helm.sh" not in self.kind
 
-    def adopted(self) -> dict[str, Any]:
+    def adopt(self) -> dict[str, Any]:
         """As a resource of the state that is there and was not waited for: the next update does that."""
         metadata = self.inputs["metadata"]
         name = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
@@ -79,11 +79,11 @@ def mend(
     strict: raise PendingError for what nobody here can look at, which is only told otherwise. Raises
     PulumiError, LockedError.
     """
-    if not _asked((state or automation.State(lambda: stack)).deployment):
+    if not _pending_operations((state or automation.State(lambda: stack)).deployment):
         return
     exported = automation.export(stack)  # anew: it is what is written back
     deployment = exported["deployment"]
-    asked = _asked(deployment)
+    asked = _pending_operations(deployment)
     there = deployment.setdefault("resources", [])  # left out of a state that has none yet
     known = {resource["urn"] for resource in there}
     elsewhere = [one for one in asked if not one.on_cluster and not one.kind.startswith(_HARMLESS)]
@@ -100,12 +100,12 @@ def mend(
         if found and _is_ours(json.loads(found), one.inputs):
             report(f"take up {label(_plain(one.inputs))}: an update that was killed had made it")
             mine.append(one)
-    there += [one.adopted() for one in mine]
+    there += [one.adopt() for one in mine]
     deployment["pending_operations"] = []
     _import(stack, exported, report)
 
 
-def _asked(deployment: Mapping[str, Any]) -> list[_Asked]:
+def _pending_operations(deployment: Mapping[str, Any]) -> list[_Asked]:
     pending = deployment.get("pending_operations") or ()
     return [_Asked(each["resource"]) for each in pending if each["type"] == "creating"]
 
@@ -186,4 +186,4 @@ def _import(stack: pulumi_automation.Stack, state: Mapping[str, Any], report: Re
         json.dump(state, file)
         file.flush()
         command = ["stack", "import", "--stack", stack.name, "--file", file.name]
-        unlocked(stack, "mend the stack's state", report, runner(stack, command))
+        run_unlocked(stack, "mend the stack's state", report, runner(stack, command))

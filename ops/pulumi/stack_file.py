@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from ops.fingerprint import stand_in
+from ops.fingerprint import placeholder
 from targets.errors import UserError
 
 
@@ -113,7 +113,7 @@ def _has_secret(value: Any) -> bool:
 def _opened(value: Any) -> Any:
     if _is_secret(value):
         # Only the CLI can open it.
-        return stand_in(value["secure"])
+        return placeholder(value["secure"])
     if isinstance(value, Mapping):
         return {key: _opened(item) for key, item in value.items()}
     return [_opened(item) for item in value] if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from embedded.paths import PROJECT
 from ops.pulumi import automation
 from stacks.plan import StackPlan
-from stacks.sections.cluster import ExistingCluster, StackCluster
+from stacks.sections.cluster import ExistingClusterSettings, StackClusterSettings
 from targets.errors import UserError
 
 
@@ -23,11 +23,11 @@ def kubectl_options(plan: StackPlan, stack: str) -> Iterator[list[str]]:
     automation.output raises.
     """
     cluster = plan.cluster
-    if isinstance(cluster, ExistingCluster):
+    if isinstance(cluster, ExistingClusterSettings):
         given = (("--kubeconfig", cluster.kubeconfig), ("--context", cluster.context))
         yield [f"{flag}={value}" for flag, value in given if value]
         return
-    source = cluster.stack if isinstance(cluster, StackCluster) else stack
+    source = cluster.stack if isinstance(cluster, StackClusterSettings) else stack
     with tempfile.NamedTemporaryFile("w", suffix=".kubeconfig") as file:
         file.write(_output(source))
         file.flush()

@@ -15,7 +15,7 @@ from stacks.rules.graphs import release_problems
 from stacks.rules.local_copy import local_copy_problems
 from stacks.rules.rolling import rolling_problems
 from stacks.rules.sharing import sharing_problems
-from stacks.sections.cluster import AwsCluster, NewEksCluster
+from stacks.sections.cluster import AwsCluster, NewEksClusterSettings
 from targets.autoscaling import Autoscaler, autoscaling_problems
 from targets.capacity import PoolRequest, is_local_zone, pool_problems
 from targets.errors import Refusal
@@ -142,14 +142,14 @@ def _capacity(stack: StackPlan) -> Iterator[str]:
                     region=cluster.region,
                     zones=each.zones,
                     subnet_zones=cluster.subnet_zones,
-                    kubernetes=cluster.version if isinstance(cluster, NewEksCluster) else None,
+                    kubernetes=cluster.version if isinstance(cluster, NewEksClusterSettings) else None,
                 )
             )
 
 
 def _cpu_nodes(stack: StackPlan) -> Iterator[str]:
     """Graphs whose frontend and verification the stack's CPU nodes cannot run."""
-    if not isinstance(stack.cluster, NewEksCluster):
+    if not isinstance(stack.cluster, NewEksClusterSettings):
         return
     arch = stack.main_pool.instance.arch
     for plan in stack.graphs:

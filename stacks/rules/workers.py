@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from facts.engines import Role
 from targets.engine_knobs import KNOBS, EngineKnobs
 from targets.plan import GraphPlan
-from targets.target import Worker
+from targets.target import PublishedWorker
 
 
 def worker_problems(plan: GraphPlan) -> Iterator[str]:
@@ -70,7 +70,7 @@ def _one(role: Role) -> str:
     return "one worker" if role is Role.WORKER else f"one {role} worker"
 
 
-def _autoscaled(plan: GraphPlan) -> Iterator[str]:
+def _autoscaling_problems(plan: GraphPlan) -> Iterator[str]:
     for planned in plan.autoscaled:
         least, most = planned.worker.replicas, planned.at_most.worker.replicas
         if most < least:
@@ -105,7 +105,7 @@ def _limits(plan: GraphPlan) -> Iterator[str]:
             yield from _sequence_length(plan, worker, length)
 
 
-def _sequence_length(plan: GraphPlan, worker: Worker, length: int) -> Iterator[str]:
+def _sequence_length(plan: GraphPlan, worker: PublishedWorker, length: int) -> Iterator[str]:
     shape, key = plan.target.benchmark, f"{plan.key}.{worker.role}.maxSeqLen"
     needed = shape.isl + (1 if worker.role is Role.PREFILL else shape.osl)
     if length < needed:
@@ -122,5 +122,5 @@ def _sequence_length(plan: GraphPlan, worker: Worker, length: int) -> Iterator[s
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _roles, _knobs, _capacity, _autoscaled, _parallelism, _limits,
+    _roles, _knobs, _capacity, _autoscaling_problems, _parallelism, _limits,
 )  # fmt: skip

@@ -9,17 +9,17 @@ from facts.versions import AIPERF_VERSION
 from manifests.benchmark.job import (
     AIPERF_IMAGE,
     JobSpec,
-    Point,
+    LoadPoint,
     per_gpu,
     points,
-    published,
+    published_shapes,
     shape_name,
 )
 from targets.errors import Refusal
 from targets.knobs import ObjectName
 from targets.plan import GraphPlan
 from targets.strict import Strict
-from targets.target import Benchmark, Target
+from targets.target import PublishedBenchmark, Target
 
 OF_TARGET = "published"
 """Stands for the shape that the stack's target is published with."""
@@ -27,7 +27,7 @@ Concurrency = Annotated[int, Field(ge=1, le=20000)]
 ExporterUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
 
 
-def _pinned(image: str) -> str:
+def _check_pinned(image: str) -> str:
     name, _, tag = image.rpartition("/")[2].partition(":")
     if "@sha256:" not in image and tag in ("", "latest"):
         raise ValueError(f"says no version; write {name}:{AIPERF_VERSION} or a digest")
@@ -52,10 +52,10 @@ class OwnShape(Strict):
     seed: int = 100
     """What the prompts are made from."""
 
-    def benchmark(self) -> Benchmark:
+    def benchmark(self) -> PublishedBenchmark:
         """The shape, complete."""
         requests = self.requests or 10 * self.concurrency
-        return Benchmark(
+        return PublishedBenchmark(
             isl=self.isl,
             osl=self.osl,
             concurrency=self.concurrency,
@@ -85,7 +85,7 @@ class BenchmarkSettings(Strict):
     """How long the graph may take to answer."""
     limit_minutes: int = Field(default=240, ge=1, le=1440)
     """How long all measurements may take."""
-    image: Annotated[str, AfterValidator(_pinned)] = AIPERF_IMAGE
+    image: Annotated[str, AfterValidator(_check_pinned)] = AIPERF_IMAGE
     """Image of AIPerf, with a tag or digest; its AIPerf must be the version that the commands are for."""
     gpu_telemetry: tuple[ExporterUrl, ...] = ()
     """Addresses of DCGM exporters, which tell the energy; by default none is asked."""
@@ -117,9 +117,9 @@ class BenchmarkSettings(Strict):
             fetched_in=plan.image.reference if plan.cache.from_bucket else None,
         )
 
-    def load(self, target: Target, gpus: int) -> Benchmark:
+    def load(self, target: Target, gpus: int) -> PublishedBenchmark:
         """The chosen shape. gpus: of the graph. Raises Refusal for a shape that is not there."""
-        shapes = published() | {name: own.benchmark() for name, own in self.shapes.items()}
+        shapes = published_shapes() | {name: own.benchmark() for name, own in self.shapes.items()}
         shapes |= dict.fromkeys((OF_TARGET, shape_name(target.benchmark)), target.benchmark)
         if self.shape not in shapes:
             raise Refusal(
@@ -130,6 +130,6 @@ class BenchmarkSettings(Strict):
         shape = shapes[self.shape]
         return per_gpu(target, shape, gpus) if self.per_gpu else shape
 
-    def points(self, target: Target, gpus: int) -> tuple[Point, ...]:
+    def points(self, target: Target, gpus: int) -> tuple[LoadPoint, ...]:
         """Everything to measure, in order. Raises Refusal as `load` does."""
         return points(self.load(target, gpus), self.sweep, self.repetitions)

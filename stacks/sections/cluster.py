@@ -56,7 +56,7 @@ class _Cluster(Strict):
     """Whether the stack makes the namespace, and deletes it with itself."""
 
 
-class ExistingCluster(_Cluster):
+class ExistingClusterSettings(_Cluster):
     """A cluster that is there, reached through a kubeconfig."""
 
     kind: Literal["existing"]
@@ -68,7 +68,7 @@ class ExistingCluster(_Cluster):
     """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`), as EKS's do."""
 
 
-class StackCluster(_Cluster):
+class StackClusterSettings(_Cluster):
     """A cluster that another stack made or describes, with its GPU nodes."""
 
     kind: Literal["stack"]
@@ -96,7 +96,7 @@ class _Aws(_Cluster):
     """Whether Session Manager (`aws ssm start-session`) reaches the nodes, for those that do not join."""
 
 
-class Budget(Strict):
+class BudgetSettings(Strict):
     """A budget of AWS's that counts what has the stack's tag, once the account has activated `stack` for cost
     allocation. It writes at 80 % of the limit, and when the month is going to cost more than the limit.
     """
@@ -109,7 +109,7 @@ class Budget(Strict):
     """Mail addresses, 10 at most."""
 
 
-class NewEksCluster(_Aws):
+class NewEksClusterSettings(_Aws):
     """An EKS cluster of the stack's own."""
 
     kind: Literal["eks"]
@@ -147,7 +147,7 @@ class NewEksCluster(_Aws):
     a replaced node reaches the volumes of its zone; fewer stand in as many zones."""
     log_retention_days: Literal[1, 7, 30, 90, 365] = 30
     """How long control-plane logs are kept."""
-    budget: Budget | None = None
+    budget: BudgetSettings | None = None
     """An AWS Budget on the stack."""
 
     @property
@@ -169,7 +169,7 @@ class NewEksCluster(_Aws):
         return None if self.vpc is None else tuple(sorted(self.vpc.private_subnets))
 
     @model_validator(mode="after")
-    def _zones(self) -> "NewEksCluster":
+    def _zones(self) -> "NewEksClusterSettings":
         if self.zones and self.vpc is not None:
             raise ValueError("zones and vpc exclude each other; the VPC's private subnets say the zones")
         zones = self.zone_names
@@ -181,7 +181,7 @@ class NewEksCluster(_Aws):
         return self
 
 
-class ExistingEksCluster(_Aws):
+class ExistingEksClusterSettings(_Aws):
     """An EKS cluster that is there; the stack adds its GPU pool."""
 
     kind: Literal["existing-eks"]
@@ -201,14 +201,15 @@ class ExistingEksCluster(_Aws):
         return self.zone_names
 
 
-AwsCluster = NewEksCluster | ExistingEksCluster
+AwsCluster = NewEksClusterSettings | ExistingEksClusterSettings
 ClusterSettings = Annotated[
-    ExistingCluster | NewEksCluster | ExistingEksCluster | StackCluster, Field(discriminator="kind")
+    ExistingClusterSettings | NewEksClusterSettings | ExistingEksClusterSettings | StackClusterSettings,
+    Field(discriminator="kind"),
 ]
 
 CLUSTER_KINDS: dict[str, type[Strict]] = {
-    "existing": ExistingCluster,
-    "eks": NewEksCluster,
-    "existing-eks": ExistingEksCluster,
-    "stack": StackCluster,
+    "existing": ExistingClusterSettings,
+    "eks": NewEksClusterSettings,
+    "existing-eks": ExistingEksClusterSettings,
+    "stack": StackClusterSettings,
 }

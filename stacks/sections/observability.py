@@ -22,6 +22,6 @@ class ObservabilitySettings(Strict):
             raise ValueError("otlpEndpoint needs logs json: Dynamo exports nothing while it logs text")
         return self
 
-    def resolved(self) -> Observability:
+    def resolve(self) -> Observability:
         """What the graphs get."""
         return Observability(json_logs=self.logs == "json", otlp_endpoint=self.otlp_endpoint)

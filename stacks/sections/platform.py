@@ -61,7 +61,7 @@ class PlatformSettings(Strict):
             )
         return self
 
-    def resolved(self, version: Version, runtime: Version, prometheus: str | None) -> Platform:
+    def resolve(self, version: Version, runtime: Version, prometheus: str | None) -> Platform:
         """The platform of that version. runtime: the oldest of the graphs' releases. prometheus: of `monitoring`."""
         discovery = self.discovery or needed_discovery(runtime)
         etcd_needed = discovery is Discovery.ETCD or runtime < ETCD_NEEDED_BEFORE

@@ -61,7 +61,7 @@ class PoolSettings(AnyPool):
     """Whether the stack installs GPU operator, EFA device plugin and, for GB200, the DRA driver, for all its pools."""
 
 
-class FurtherPool(AnyPool):
+class AdditionalPool(AnyPool):
     """GPU nodes beside the main pool, for the graphs that name them."""
 
     name: PoolName

@@ -38,7 +38,7 @@ class SizingSettings(Strict):
             raise ValueError("concurrency and requestRate are two ways to say the load; leave one out")
         return self
 
-    def resolved(self, target: Target, monitoring: MonitoringSettings) -> Sizing:
+    def resolve(self, target: Target, monitoring: MonitoringSettings) -> Sizing:
         """The question, complete."""
         return Sizing(
             ttft=self.ttft_seconds or monitoring.ttft_seconds,

@@ -43,11 +43,11 @@ class TagSettings(Strict):
         return None if self.ttl == NEVER else self.ttl
 
     @staticmethod
-    def fixed(*, project: str, stack: str) -> dict[str, str]:
+    def immutable(*, project: str, stack: str) -> dict[str, str]:
         """Those that never change, for what is made anew when a tag does."""
         return {"project": project, "stack": stack}
 
-    def applied(self, *, project: str, stack: str, target: str) -> dict[str, str]:
+    def all(self, *, project: str, stack: str, target: str) -> dict[str, str]:
         """All tags of a stack; the five names here cannot be replaced by others."""
         named = {"project": project, "stack": stack, "target": target, "owner": self.owner, "ttl": self.ttl}
         return dict(self.more) | {key: value for key, value in named.items() if value is not None}

@@ -23,8 +23,8 @@ from stacks.before_up import public_ranges
 from stacks.cost import cpu_instance
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
-from stacks.sections.cluster import ExistingEksCluster as ExistingEksSettings
-from stacks.sections.cluster import NewEksCluster
+from stacks.sections.cluster import ExistingEksClusterSettings as ExistingEksSettings
+from stacks.sections.cluster import NewEksClusterSettings
 from stacks.settings import PROJECT
 from targets.aws_access import is_caller
 from targets.capacity import is_local_zone
@@ -57,9 +57,9 @@ class Eks:
 def eks(stack: StackPlan) -> Eks:
     """The stack's EKS cluster, made or found."""
     spec, name = stack.cluster, pulumi.get_stack()
-    assert isinstance(spec, NewEksCluster | ExistingEksSettings)
-    tags = stack.billing.tags.applied(project=PROJECT, stack=name, target=stack.target.name)
-    fixed = stack.billing.tags.fixed(project=PROJECT, stack=name)
+    assert isinstance(spec, NewEksClusterSettings | ExistingEksSettings)
+    tags = stack.billing.tags.all(project=PROJECT, stack=name, target=stack.target.name)
+    fixed = stack.billing.tags.immutable(project=PROJECT, stack=name)
     provider = aws_provider.provider("aws", spec.region, spec.aws, tags)
     caller = aws.get_caller_identity(opts=pulumi.InvokeOptions(provider=provider))
     public = public_ranges(stack, caller)
@@ -129,7 +129,7 @@ class _Made(NamedTuple):
     tags: Mapping[str, str]
 
 
-def _new(stack: StackPlan, spec: NewEksCluster, made: _Made, provider: aws.Provider) -> Eks:
+def _new(stack: StackPlan, spec: NewEksClusterSettings, made: _Made, provider: aws.Provider) -> Eks:
     network = _network(stack, spec, made.name, provider)
     subnets = network.subnets
     versions = Versions(kubernetes=spec.version, updated=spec.updated or "")
@@ -181,7 +181,7 @@ class _Network(NamedTuple):
     way_out: list[pulumi.Resource]
 
 
-def _network(stack: StackPlan, spec: NewEksCluster, name: str, provider: aws.Provider) -> _Network:
+def _network(stack: StackPlan, spec: NewEksClusterSettings, name: str, provider: aws.Provider) -> _Network:
     if spec.vpc is not None:
         return _Network(spec.vpc.vpc_id, dict(spec.vpc.private_subnets), {}, [])
     zones = zones_with(spec.zone_names, stack.pool_zones)

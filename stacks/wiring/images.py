@@ -16,7 +16,7 @@ def built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str]:
     build, version = plan.image.build, plan.image.runtime_version
     assert build is not None, "the caller asks for graphs with a build alone"
     assert version is not None, "what is built is of its graph's release"
-    tags = stack.billing.tags.applied(project=PROJECT, stack=pulumi.get_stack(), target=plan.target.name)
+    tags = stack.billing.tags.all(project=PROJECT, stack=pulumi.get_stack(), target=plan.target.name)
     name = f"{plan.name}-image"
     cluster = stack.cluster
     access = cluster.aws if isinstance(cluster, AwsCluster) else AwsAccess()

@@ -20,14 +20,14 @@ from manifests.cache.storage import EFS_CLASS, efs_storage_class
 from manifests.monitoring.alerts import prometheus_rule
 from manifests.monitoring.dashboards import config_map, dashboards
 from manifests.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
-from manifests.objects import Named, named, namespace
+from manifests.objects import Named, by_own_name, namespace
 from manifests.services.autoscaling import Scaling, scaled_objects
 from manifests.services.charts import platform_chart, platform_values, prometheus_values
 from manifests.services.image_pull import daemon_sets
 from manifests.services.ingress import Route, manifests
 from manifests.services.secrets import PULL_SECRET
 from manifests.services.sizing import sizing_request
-from stacks.cost import hourly
+from stacks.cost import cost_per_hour
 from stacks.plan import StackPlan
 from targets.autoscaling import Autoscaler
 from targets.plan import GraphPlan
@@ -92,7 +92,7 @@ def watch(
     settings, namespace = stack.monitoring, stack.cluster.namespace
     if settings.kind == "none" or not plans:
         return
-    cost = hourly(stack)
+    cost = cost_per_hour(stack)
     monitors = [
         *(pod_monitors(plans, namespace, settings.labels) if settings.pod_monitors else []),
         dcgm_service_monitor(namespace, settings.labels),
@@ -100,7 +100,7 @@ def watch(
     ]
     files = dashboards(plans, namespace, None if cost is None else cost.usd_per_hour)
     watched = [Named(f"{each['kind']}-{each['metadata']['name']}".lower(), each) for each in monitors]
-    shown = named([config_map(namespace, files)])
+    shown = by_own_name([config_map(namespace, files)])
     args = KubernetesObjectsArgs(component="Watch", objects=[*watched, *shown])
     KubernetesObjects("watch", args, on(cluster, needed))
 
@@ -162,7 +162,7 @@ def autoscaling(
     )
     objects = [each for plan in plans for each in scaled_objects(plan, stack.cluster.namespace, scaling)]
     if objects:
-        args = KubernetesObjectsArgs(component="Autoscaling", objects=named(objects))
+        args = KubernetesObjectsArgs(component="Autoscaling", objects=by_own_name(objects))
         KubernetesObjects("autoscaling", args, on(cluster, needed))
 
 
@@ -172,7 +172,7 @@ def image_pull(
     """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
     if not any(plan.pool.instance.gpus for plan in stack.graphs):
         return []
-    objects = named(daemon_sets(stack.graphs, stack.cluster.namespace))
+    objects = by_own_name(daemon_sets(stack.graphs, stack.cluster.namespace))
     args = KubernetesObjectsArgs(component="ImagePull", objects=objects)
     return [KubernetesObjects("image-pull", args, on(cluster, needed))]
 

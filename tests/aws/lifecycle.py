@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 import yaml
 
-from ops.aws.own import Own, own
+from ops.aws.own import Own, find_own
 from ops.aws.sweep import sweep
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile, stacks
@@ -128,7 +128,7 @@ def take_down(stack: Stack) -> None:
     """Run `down`, and again after each refusal of what is refused once; then what `ops down` does behind it."""
 
     def attempt() -> None:
-        mine = own(stack.resources())
+        mine = find_own(stack.resources())
         stack.down()
         sweep_up(stack, mine)
 
@@ -137,7 +137,7 @@ def take_down(stack: Stack) -> None:
 
 def sweep_up(stack: Stack, mine: Own) -> None:
     """What `ops down` deletes behind a stack that is destroyed. mine: by its state before."""
-    tags = TagSettings.fixed(project="dynamo-gpt-oss", stack=stack.name)
+    tags = TagSettings.immutable(project="dynamo-gpt-oss", stack=stack.name)
     sweep(boto3.Session(region_name=stack.account.region), mine, tags, lambda _: None)
 
 

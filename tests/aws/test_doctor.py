@@ -19,7 +19,7 @@ from ops.checks.finding import Verdict
 from ops.checks.machine import aws_cli, pulumi_cli
 from ops.checks.quotas import vcpu_quota
 from ops.pulumi import automation, stack_config
-from stacks.sections.cluster import ExistingEksCluster
+from stacks.sections.cluster import ExistingEksClusterSettings
 from tests.aws.simulated import Accounts, Answer, Simulated, reservation
 from tests.ops.stacks import stack
 from tests.project import PROJECT
@@ -472,7 +472,7 @@ def test_an_endpoint_that_takes_no_connection_is_wrong(account: Callable[[str], 
     with socket.socket() as closed:
         closed.bind(("127.0.0.1", 0))
         address = f"https://127.0.0.1:{closed.getsockname()[1]}"
-    said = ExistingEksCluster.model_validate(
+    said = ExistingEksClusterSettings.model_validate(
         {
             "kind": "existing-eks",
             "region": REGION,

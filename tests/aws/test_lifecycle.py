@@ -30,7 +30,7 @@ import pytest
 from components.cluster.network import Network
 from components.cluster.zones import zones_of_account
 from manifests.cache import bucket, storage
-from ops.aws.own import own
+from ops.aws.own import find_own
 from stacks.plan import StackPlan
 from stacks.sections.tags import TagSettings
 from stacks.wiring import eks_services as wiring_eks_services
@@ -211,7 +211,7 @@ def test_a_cluster_of_a_fixed_name_has_one_life(account: World) -> None:
 def test_what_aws_and_drivers_leave_is_gone_after_ops_down_alone(account: World) -> None:
     empty, stack = snapshot(account.account), Stack(account, "disagg-b200")
     stack.up(config_of("disagg-b200"))
-    cluster, mine = stack.outputs["cluster"], own(stack.resources())
+    cluster, mine = stack.outputs["cluster"], find_own(stack.resources())
     stack.down()
     remains = left(account, empty)
     assert remains.pop("log group") == [f"/aws/eks/{cluster}/cluster"]

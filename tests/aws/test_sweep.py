@@ -10,7 +10,7 @@ from moto import mock_aws
 
 from ops.aws import leftovers
 from ops.aws.leftovers import LeftoversError, check
-from ops.aws.own import Own, own
+from ops.aws.own import Own, find_own
 from ops.deploy import deploy
 from ops.doctor import DoctorError
 from ops.stack.stack import Stack as FoundStack
@@ -152,15 +152,15 @@ def test_a_volume_that_vanishes_meanwhile_is_no_error(session: Any) -> None:
 def test_a_cluster_s_name_outlives_it_in_the_state() -> None:
     outputs = {"cluster": NAME, "namespaces": ["dynamo", "kept"]}
     stack = {"type": "pulumi:pulumi:Stack", "outputs": outputs}
-    assert own([stack]).cluster == NAME
+    assert find_own([stack]).cluster == NAME
     group = {"type": LOG_GROUP, "id": GROUP, "outputs": {"name": GROUP}}
-    assert own([group]).cluster == NAME, "of an up that never came to its outputs"
+    assert find_own([group]).cluster == NAME, "of an up that never came to its outputs"
     kept = {
         "type": "kubernetes:core/v1:Namespace",
         "inputs": {"metadata": {"name": "kept"}},
         "retainOnDelete": True,
     }
-    assert own([stack, kept]).namespaces == {"dynamo"}
+    assert find_own([stack, kept]).namespaces == {"dynamo"}
 
 
 def test_where_no_name_is_known_nothing_is_another_s(session: Any) -> None:

@@ -94,7 +94,7 @@ def test_stores_come_after_their_operator(chart: Chart | None) -> None:
 def test_what_is_watched_is_written_as_it_is_rendered() -> None:
     monitors, dashboards = pod_monitors([], "dynamo", {}), config_map("dynamo", {"a.json": "{}\n"})
 
-    recorder = deploy(lambda: held(objects.named([*monitors, dashboards])))
+    recorder = deploy(lambda: held(objects.by_own_name([*monitors, dashboards])))
     for manifest in monitors:
         assert named(recorder, manifest["metadata"]["name"]).inputs == manifest
     assert named(recorder, "dynamo-gpt-oss-dashboards", ":ConfigMap").inputs["data"] == {"a.json": "{}\n"}
@@ -172,7 +172,7 @@ def test_keys_that_are_there_are_used_and_not_managed() -> None:
 
 def test_images_are_pulled_by_pods_that_take_no_gpu() -> None:
     made = resolved()
-    recorder = deploy(lambda: held(objects.named(daemon_sets([made, made], "dynamo"))))
+    recorder = deploy(lambda: held(objects.by_own_name(daemon_sets([made, made], "dynamo"))))
     daemon_set = named(recorder, "image-pull", ":DaemonSet").inputs
     pod = daemon_set["spec"]["template"]["spec"]
     (container,) = pod["containers"]
@@ -215,7 +215,7 @@ def test_objects_are_under_a_component_of_the_type_that_the_stack_knows() -> Non
     ],
 )
 def test_an_object_is_written_as_it_is_rendered(manifest: dict[str, Any], kind: str) -> None:
-    made = named(deploy(lambda: held(objects.named([manifest]))), manifest["metadata"]["name"])
+    made = named(deploy(lambda: held(objects.by_own_name([manifest]))), manifest["metadata"]["name"])
     assert made.type == kind
     assert made.inputs == manifest
 

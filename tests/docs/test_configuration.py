@@ -11,7 +11,7 @@ from facts.engines import Role
 from stacks.sections.benchmark import BenchmarkSettings, OwnShape
 from stacks.sections.cluster import CLUSTER_KINDS
 from stacks.settings import Settings
-from targets.knobs import FurtherGraph, GraphKnobs
+from targets.knobs import AdditionalGraph, GraphKnobs
 from targets.strict import Strict
 from tests.project import PROJECT
 
@@ -42,8 +42,8 @@ def written(key: str) -> str:
                 return key.replace(f"{prefix}{role}.", "<role>.")
     own = {
         f"graphs.{field.alias}"
-        for name, field in FurtherGraph.model_fields.items()
-        if name in FurtherGraph.__annotations__
+        for name, field in AdditionalGraph.model_fields.items()
+        if name in AdditionalGraph.__annotations__
     }
     if key in own:
         return key.replace("graphs.", "graphs[].")

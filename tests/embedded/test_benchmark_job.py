@@ -21,7 +21,7 @@ from tests.embedded.conftest import Cluster
 
 @pytest.fixture
 def spec(namespace: str) -> JobSpec:
-    shape = benchmark.published()["8192/1024"]
+    shape = benchmark.published_shapes()["8192/1024"]
     return JobSpec(
         namespace=namespace,
         graph="gpt-oss-disagg",

@@ -21,7 +21,7 @@ from embedded import cluster, processes
 from embedded.processes import Report
 from manifests.names import MANAGED_BY
 from ops.pulumi import pending
-from ops.pulumi.locks import unlocked
+from ops.pulumi.locks import run_unlocked
 from tests.engine.conftest import Engine
 from tests.project import PROJECT
 from tests.waiting import eventually
@@ -69,12 +69,12 @@ class Live:
     def up(self) -> dict[str, int]:
         """Deploy as `ops up` does; returns how many resources changed in which way."""
         stack = self.mended()
-        result = unlocked(stack, "deploy", self.said.append, stack.up)
+        result = run_unlocked(stack, "deploy", self.said.append, stack.up)
         return {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
 
     def down(self) -> None:
         stack = self.mended()
-        unlocked(stack, "destroy", self.said.append, stack.destroy)
+        run_unlocked(stack, "destroy", self.said.append, stack.destroy)
 
     def objects(self, namespace: str) -> dict[tuple[str, str], str]:
         """Uid by kind and name, of what no controller made by itself."""

@@ -10,17 +10,24 @@ import pytest
 
 from manifests.benchmark import command as benchmark_command
 from manifests.benchmark import job as benchmark
-from manifests.benchmark.job import JobSpec, at, job, per_gpu, points, published, shape_problems
-from manifests.benchmark.published import AIPERF, GENAI_PERF, WHERE, WHY_OURS_DIFFERS, differences, parsed
+from manifests.benchmark.job import JobSpec, at, job, per_gpu, points, published_shapes, shape_problems
+from manifests.benchmark.published import (
+    AIPERF,
+    GENAI_PERF,
+    WHERE,
+    WHY_OURS_DIFFERS,
+    differences,
+    parse_flags,
+)
 from stacks.load import parse
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from targets.target import Benchmark
+from targets.target import PublishedBenchmark
 
 SPEC = JobSpec(
     namespace="dynamo",
     graph="gpt-oss-disagg",
-    points=points(published()["8192/1024"], (1, 64), 2),
+    points=points(published_shapes()["8192/1024"], (1, 64), 2),
     ready_seconds=600,
     limit_seconds=3600,
 )
@@ -31,7 +38,7 @@ def plan(target: str, **graph: Any) -> GraphPlan:
 
 
 def words(shape: str, tool: Any = benchmark_command.aiperf) -> list[str]:
-    made: list[str] = tool(published()[shape], url="U", tokenizer="T", artifacts="A")
+    made: list[str] = tool(published_shapes()[shape], url="U", tokenizer="T", artifacts="A")
     return made
 
 
@@ -63,14 +70,14 @@ def words(shape: str, tool: Any = benchmark_command.aiperf) -> list[str]:
     ],
 )
 def test_aiperfs_command_is_the_published_one_but_for_what_is_listed(shape: str, differs: list[str]) -> None:
-    found = differences(parsed(words(shape)), AIPERF[shape])
+    found = differences(parse_flags(words(shape)), AIPERF[shape])
     assert list(found) == differs
     assert all(found.values())
 
 
 def test_genai_perfs_command_is_the_published_one() -> None:
     made = words("32000/256", benchmark_command.genai_perf)
-    assert differences(parsed(made), GENAI_PERF["32000/256"]) == {}
+    assert differences(parse_flags(made), GENAI_PERF["32000/256"]) == {}
     assert made[made.index("--") + 1 :] == [
         *("-v", "--max-threads", "500"),
         *("-H", "Authorization: Bearer NOT USED", "-H", "Accept: text/event-stream"),
@@ -78,15 +85,15 @@ def test_genai_perfs_command_is_the_published_one() -> None:
 
 
 def test_every_listed_difference_is_one() -> None:
-    found = {key for shape in AIPERF for key in differences(parsed(words(shape)), AIPERF[shape])}
+    found = {key for shape in AIPERF for key in differences(parse_flags(words(shape)), AIPERF[shape])}
     assert found == WHY_OURS_DIFFERS.keys()
 
 
 def test_a_difference_that_nobody_explained_is_an_error() -> None:
-    changed = replace(published()["8192/1024"], concurrency=1)
+    changed = replace(published_shapes()["8192/1024"], concurrency=1)
     argv = benchmark_command.aiperf(changed, url="U", tokenizer="T", artifacts="A")
     with pytest.raises(KeyError, match="--concurrency"):
-        differences(parsed(argv), AIPERF["8192/1024"])
+        differences(parse_flags(argv), AIPERF["8192/1024"])
 
 
 def test_only_places_may_differ_unexplained() -> None:
@@ -100,12 +107,12 @@ def test_only_places_may_differ_unexplained() -> None:
 def test_a_sweep_keeps_the_shapes_proportions(
     concurrency: int, requests: int, warmup: int, entries: int
 ) -> None:
-    load = at(published()["32000/256"], concurrency)
+    load = at(published_shapes()["32000/256"], concurrency)
     assert (load.requests, load.warmup, load.dataset_entries) == (requests, warmup, entries)
 
 
 def test_a_small_shape_stays_as_small_as_it_was_said() -> None:
-    small = Benchmark(isl=8, osl=8, concurrency=1, requests=3, warmup=0, dataset_entries=3)
+    small = PublishedBenchmark(isl=8, osl=8, concurrency=1, requests=3, warmup=0, dataset_entries=3)
     assert at(small, 1) == small
     assert at(small, 2).requests == 6
 
@@ -130,7 +137,7 @@ def test_points_are_whole_sweeps_after_one_another() -> None:
 
 
 def test_a_prompt_longer_than_the_transfer_buffer_is_refused() -> None:
-    assert list(shape_problems(plan("trtllm-disagg-8k"), published()["32000/256"]))[:2] == [
+    assert list(shape_problems(plan("trtllm-disagg-8k"), published_shapes()["32000/256"]))[:2] == [
         "benchmark: shape 32000/256 makes sequences of 32000 tokens for prefill workers, which take 9000 (max_seq_len)",
         "benchmark: shape 32000/256 has prompts of 32000 tokens, but prefill workers hand over at most 9216 "
         "(max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)",

@@ -9,20 +9,20 @@ from typing import Any
 
 from facts.versions import AIPERF_VERSION
 from manifests.benchmark import job as benchmark
-from manifests.benchmark.job import Point
+from manifests.benchmark.job import LoadPoint
 from measure import driver as measure
 from measure import run as runs
 from measure.results import EXPORT, Results
 from measure.results import load as load_results
 from measure.run import RAW, Hardware, Load, Run, Subject, Traffic
-from targets.target import Benchmark
+from targets.target import PublishedBenchmark
 
-SHAPE = Benchmark(isl=64, osl=16, concurrency=4, requests=24, warmup=2, dataset_entries=24)
+SHAPE = PublishedBenchmark(isl=64, osl=16, concurrency=4, requests=24, warmup=2, dataset_entries=24)
 SWEEP = (1, 4)
 POINTS = benchmark.points(SHAPE, SWEEP, 1)
 
 
-def described(points: tuple[Point, ...] = POINTS, simulated: str = "engines (scripted)") -> Run:
+def described(points: tuple[LoadPoint, ...] = POINTS, simulated: str = "engines (scripted)") -> Run:
     """A run of the embedded stack `dev` with the points still to be measured."""
     return Run(
         stack="dev",

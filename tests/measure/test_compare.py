@@ -24,7 +24,7 @@ def test_unlike_shapes_are_refused(measured: Results, tmp_path: Path) -> None:
     load = replace(measured.run.traffic.load, isl=8192, osl=1024)
     other = runs.copied(measured, tmp_path / "other", {}, traffic=replace(measured.run.traffic, load=load))
     with pytest.raises(RunsError) as refused:
-        beside.compared([measured.folder, other.folder], None)
+        beside.compare_runs([measured.folder, other.folder], None)
     assert str(refused.value) == (
         f"{measured.folder} and {other.folder} differ in tokens in and out: 64/16 and 8192/1024; "
         "their figures say nothing about each other"
@@ -79,7 +79,7 @@ def test_bands_show_lowest_and_highest(base: Results) -> None:
 
 def test_compare_draws_all_runs_together(base: Results, measured: Results, tmp_path: Path) -> None:
     slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
-    table = beside.compared([base.folder, slower.folder], tmp_path / "out")
+    table = beside.compare_runs([base.folder, slower.folder], tmp_path / "out")
     assert table in (tmp_path / "out" / "compare.md").read_text()
     svg = (tmp_path / "out" / "plots" / "pareto.svg").read_text()
     assert "A dev" in svg and "B dev" in svg
@@ -90,7 +90,7 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
 ) -> None:
     slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
     with pytest.raises(Regression) as failed:
-        beside.gated(slower.folder, base.folder, [])
+        beside.gate_runs(slower.folder, base.folder, [])
     lines = str(failed.value).splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "REGRESSED c1 Output throughput",
@@ -101,7 +101,7 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
 
 def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Path) -> None:
     like = runs.copied(measured, tmp_path / "like", {"output_token_throughput": 0.99}, repetitions=3)
-    lines = beside.gated(like.folder, base.folder, ["throughput=0.1"])
+    lines = beside.gate_runs(like.folder, base.folder, ["throughput=0.1"])
     assert lines[-1] == f"{like.folder} is not behind {base.folder}"
     assert any(line.startswith("ok        c4 Output throughput") for line in lines)
 
@@ -109,13 +109,13 @@ def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Pa
 def test_the_gate_passes_on_what_is_better(base: Results, measured: Results, tmp_path: Path) -> None:
     faster = {"output_token_throughput": 1.5, "time_to_first_token": 0.5}
     better = runs.copied(measured, tmp_path / "better", faster, repetitions=3)
-    assert beside.gated(better.folder, base.folder, [])
+    assert beside.gate_runs(better.folder, base.folder, [])
 
 
 def test_the_gate_sees_latency_in_its_own_direction(base: Results, measured: Results, tmp_path: Path) -> None:
     later = runs.copied(measured, tmp_path / "later", {"time_to_first_token": 1.5}, repetitions=3)
     with pytest.raises(Regression) as failed:
-        beside.gated(later.folder, base.folder, [])
+        beside.gate_runs(later.folder, base.folder, [])
     assert "Time to first token, p50" in str(failed.value)
     assert "throughput" not in str(failed.value)
 
@@ -123,19 +123,19 @@ def test_the_gate_sees_latency_in_its_own_direction(base: Results, measured: Res
 def test_the_gate_fails_on_points_that_are_gone(base: Results, measured: Results, tmp_path: Path) -> None:
     partial = runs.without(base, tmp_path / "partial", "c00004-r3")
     with pytest.raises(Regression, match="c00004-r3 was not measured"):
-        beside.gated(partial.folder, base.folder, [])
+        beside.gate_runs(partial.folder, base.folder, [])
 
 
 def test_the_gate_takes_the_newest_other_run(measured: Results, tmp_path: Path) -> None:
     base = runs.copied(measured, tmp_path / "base", {}, started="2026-01-01T00:00:00+00:00")
     runs.copied(measured, tmp_path / "old", SLOWER, started="2026-01-02T00:00:00+00:00")
     newest = runs.copied(measured, tmp_path / "new", {}, started="2026-01-03T00:00:00+00:00")
-    assert beside.gated(None, base.folder, [])[-1] == f"{newest.folder} is not behind {base.folder}"
+    assert beside.gate_runs(None, base.folder, [])[-1] == f"{newest.folder} is not behind {base.folder}"
 
 
 def test_a_tolerance_that_makes_no_sense_is_refused(base: Results) -> None:
     with pytest.raises(RunsError, match=r"--tolerance: 'speed=5': METRIC=PERCENT with one of throughput"):
-        beside.gated(base.folder, base.folder, ["speed=5"])
+        beside.gate_runs(base.folder, base.folder, ["speed=5"])
 
 
 def test_a_load_is_its_tokens_and_requests(measured: Results) -> None:

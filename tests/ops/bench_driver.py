@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from manifests.benchmark.job import Point
+from manifests.benchmark.job import LoadPoint
 from measure import driver as measure
 from measure import lease
 from measure.guard import Ended
@@ -45,7 +45,7 @@ class Pretended:
     def verify(self) -> None:
         """It answers."""
 
-    def measure(self, points: Sequence[Point], folder: Path) -> None:
+    def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         (self._folder / "measuring").touch()
         if self._way == "failure":
             raise UserError("AIPerf ended with code 1")

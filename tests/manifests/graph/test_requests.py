@@ -15,7 +15,7 @@ from manifests.graph.workers import worker_command
 from ops.pulumi.stack_file import StackFile
 from stacks.cost import cpu_instance
 from stacks.load import from_text
-from stacks.sections.cluster import NewEksCluster
+from stacks.sections.cluster import NewEksClusterSettings
 from targets.catalogue import TARGETS
 from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
@@ -75,7 +75,7 @@ def test_every_stacks_nodes_hold_what_its_pods_ask_for(stack: str) -> None:
         on_it = [plan for plan in plans if plan.pool == pool]
         assert fits(map(sum_of_workers, on_it), pool.instance, pool.nodes)
         assert all(fits([sum_of_workers(p)], pool.instance, 1) for p in on_it if p.on_one_node)
-    if isinstance(settings.cluster, NewEksCluster):
+    if isinstance(settings.cluster, NewEksClusterSettings):
         frontends = [
             figures(requests(plan)["Frontend"]) for plan in plans for _ in range(plan.frontend.replicas)
         ]

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from facts.engines import Role
-from manifests.services.autoscaling import signals
+from manifests.services.autoscaling import triggers
 from tests.manifests.conftest import Promtool
 from tests.plans import SCALING
 
@@ -69,7 +69,9 @@ CASES: dict[str, tuple[str, Mapping[str, str], float | None]] = {
 def test_the_answer(
     promtool: Promtool, tmp_path: Path, signal: str, series: Mapping[str, str], answer: float | None
 ) -> None:
-    queries = {name: query for name, query, _, _ in signals("gpt-oss-disagg", "dynamo", Role.WORKER, SCALING)}
+    queries = {
+        name: query for name, query, _, _ in triggers("gpt-oss-disagg", "dynamo", Role.WORKER, SCALING)
+    }
     expected = [] if answer is None else [{"labels": "{}", "value": answer}]
     case = {
         "interval": "1m",

@@ -7,7 +7,7 @@ import pytest
 
 from ops.diff.changes import Action, ResourceChange
 from ops.diff.compare import resource_changes
-from ops.diff.diff import Format, StackDiff, render
+from ops.diff.diff import DiffFormat, StackDiff, render
 from ops.diff.price_change import price_change
 from ops.diff.replacements import AWS
 from ops.evaluate import UNKNOWN, evaluate
@@ -87,8 +87,8 @@ def test_a_new_version_of_a_template_restarts_the_pool() -> None:
     assert found["gpu-nodes"].downtime == message
     assert found["gpu-nodes"].refused == ""
     shown = StackDiff(stack="prod", state="changed", resources=tuple(found.values()))
-    assert f"        {message}\n" in render([shown], "main", Format.TEXT)
-    assert f"  - **{message}**\n" in render([shown], "main", Format.MD)
+    assert f"        {message}\n" in render([shown], "main", DiffFormat.TEXT)
+    assert f"  - **{message}**\n" in render([shown], "main", DiffFormat.MD)
 
 
 def test_a_block_s_running_nodes_are_refused_as_their_hook_would() -> None:
@@ -97,7 +97,7 @@ def test_a_block_s_running_nodes_are_refused_as_their_hook_would() -> None:
         "dynamo-gpt-oss:pool: the change needs new nodes, but 2 run in a Capacity Block that has no others; set "
         "pool.active to false and run `pulumi up`, then set it to true and run it again"
     )
-    shown = render([StackDiff(stack="s", state="changed", resources=(change,))], "main", Format.MD)
+    shown = render([StackDiff(stack="s", state="changed", resources=(change,))], "main", DiffFormat.MD)
     assert f"  - **`up` refuses this as things are: {change.refused}**\n" in shown
     assert "gpu-nodes" not in changed(pool(guarded=True, nodes=0), pool(guarded=True, nodes=0, tags="y"))
 

@@ -7,7 +7,7 @@ import pytest
 
 from manifests.graph.deployment import graph_deployment
 from ops.diff.compare import resource_changes
-from ops.diff.diff import Format, StackDiff, render
+from ops.diff.diff import DiffFormat, StackDiff, render
 from stacks.load import parse
 
 MINUTES = "min by the timeline's assumption)"
@@ -41,8 +41,8 @@ def test_one_knob_of_one_role_restarts_the_workers_of_both(version: str) -> None
     assert said(before, after) == message
     (change,) = resource_changes(before, after)
     shown = StackDiff(stack="prod", state="changed", resources=(change,))
-    assert f"        {message}\n" in render([shown], "main", Format.TEXT)
-    assert f"  - **{message}**\n" in render([shown], "main", Format.MD)
+    assert f"        {message}\n" in render([shown], "main", DiffFormat.TEXT)
+    assert f"  - **{message}**\n" in render([shown], "main", DiffFormat.MD)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.cost import hourly
+from stacks.cost import cost_per_hour
 from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError
@@ -108,7 +108,7 @@ def test_it_says_little_and_copies_always(more: dict[str, Any]) -> None:
 
 def test_a_bucket_of_the_stacks_own_costs_about_a_dollar_and_a_half_a_month() -> None:
     def of_bucket(**cache: str) -> list[float | None]:
-        priced = hourly(settings(cache={"kind": "s3", **cache}))
+        priced = cost_per_hour(settings(cache={"kind": "s3", **cache}))
         assert priced is not None
         return [usd for name, usd in priced.parts.items() if name == "61 GiB of weights in S3"]
 

@@ -321,6 +321,6 @@ def test_tags_cannot_hide_whose_the_stack_is() -> None:
     tags = said(
         B200, tags={"owner": "ml", "ttl": "72h", "more": {"project": "other", "team": "x"}}
     ).billing.tags
-    assert tags.applied(project="dynamo-gpt-oss", stack="s", target="t") == {
+    assert tags.all(project="dynamo-gpt-oss", stack="s", target="t") == {
         "project": "dynamo-gpt-oss", "stack": "s", "target": "t", "owner": "ml", "ttl": "72h", "team": "x"
     }  # fmt: skip
