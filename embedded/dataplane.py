@@ -13,11 +13,11 @@ import json
 import logging
 import os
 import signal
+import sys
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import kopf
@@ -30,27 +30,19 @@ _SECONDS_BETWEEN_LOOKS = 1.0
 _log = logging.getLogger(__name__)
 
 
-class _Pods:
-    """The graphs' pods on the API server of $KUBECONFIG."""
+def _pods() -> Callable[[], list[dict[str, Any]]]:
+    """Lists the graphs' pods on the API server of $KUBECONFIG; raises OSError while that does not answer."""
+    login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
+    if login is None:
+        raise kopf.LoginError("no kubeconfig")
+    url, context = f"{login.server}/api/v1/pods?labelSelector={GRAPH}", login.as_ssl_context()
+    request = urllib.request.Request(url, headers=dict(login.as_http_headers()))
 
-    def __init__(self) -> None:
-        login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
-        if login is None:
-            raise kopf.LoginError("no kubeconfig")
-        self._request = urllib.request.Request(
-            f"{login.server}/api/v1/pods?labelSelector={GRAPH}", headers=dict(login.as_http_headers())
-        )
-        self._context = login.as_ssl_context()
+    def ask() -> list[dict[str, Any]]:
+        with urllib.request.urlopen(request, timeout=10, context=context) as answer:
+            return list(json.load(answer)["items"])
 
-    def list(self) -> list[Mapping[str, Any]]:
-        """Raises OSError while the API server does not answer."""
-        with urllib.request.urlopen(self._request, timeout=10, context=self._context) as answer:
-            items: list[Mapping[str, Any]] = json.load(answer)["items"]
-        return items
-
-
-def _terminated(_: int, __: FrameType | None) -> None:
-    raise SystemExit(0)
+    return ask
 
 
 def main() -> None:
@@ -63,13 +55,13 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     os.environ["KUBECONFIG"] = str(arguments.kubeconfig)
-    signal.signal(signal.SIGTERM, _terminated)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     supervisor = Supervisor(arguments.state, lambda release: dynamo.install(release, _log.info))
-    pods = _Pods()
+    pods = _pods()
     try:
         while True:
             try:
-                supervisor.step(desired(pods.list()))
+                supervisor.step(desired(pods()))
             except OSError as error:
                 _log.warning("the API server does not answer, what runs keeps running: %s", error)
             time.sleep(_SECONDS_BETWEEN_LOOKS)

@@ -2,12 +2,12 @@
 
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded import worker_pod
 from embedded.dynamo import Installation
 from embedded.paths import PROJECT
 from manifests.names import CACHE_PATH, VERSION_LABEL
@@ -67,113 +67,117 @@ class Process:
     argv: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class _Member:
+    """One frontend or worker that a pod runs. words: its command line."""
+
+    name: str
+    uid: str
+    labels: Mapping[str, str]
+    words: Sequence[str]
+
+    @property
+    def options(self) -> dict[str, str]:
+        """Flags and values of the command line."""
+        options: dict[str, str] = {}
+        for word, following in zip(self.words, [*self.words[1:], ""], strict=True):
+            if word.startswith("--"):
+                key, _, value = word.partition("=")
+                options[key] = value or ("" if following.startswith("--") else following)
+        return options
+
+    @property
+    def role(self) -> str:
+        options = self.options
+        words = [self.labels.get(key, "") for key in _TYPES]
+        words += [
+            options.get("--disaggregation-mode", ""),
+            "prefill" if "--is-prefill-worker" in options else "",
+        ]
+        return next(
+            (word for word in words if word in (FRONTEND, "prefill", "decode", "planner", "epp")), "agg"
+        )
+
+
 def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
     """The graphs to serve, from the API server's pods; those that do not run or are being deleted do not count."""
-    found: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    members: dict[tuple[str, str], list[_Member]] = {}
     for pod in pods:
         metadata = pod["metadata"]
-        name = metadata.get("labels", {}).get(GRAPH)
-        if _FOLLOWER.search(metadata["name"]):
-            continue
-        if name and pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata:
-            found.setdefault((metadata["namespace"], name), []).extend(worker_pod.members(pod))
-    graphs = (_graph(namespace, name, members) for (namespace, name), members in sorted(found.items()))
+        graph = metadata.get("labels", {}).get(GRAPH)
+        runs = pod["status"].get("phase") == "Running" and "deletionTimestamp" not in metadata
+        if graph and runs and not _FOLLOWER.search(metadata["name"]):
+            members.setdefault((metadata["namespace"], graph), []).extend(_members(pod))
+    graphs = (_graph(namespace, name, found) for (namespace, name), found in sorted(members.items()))
     return [graph for graph in graphs if graph]
 
 
-def _graph(namespace: str, name: str, pods: list[Mapping[str, Any]]) -> Graph | None:
-    by_role: dict[str, list[Mapping[str, Any]]] = {}
-    for pod in sorted(pods, key=lambda pod: str(pod["metadata"]["name"])):
-        by_role.setdefault(_role(pod), []).append(pod)
+def _members(pod: Mapping[str, Any]) -> Iterator[_Member]:
+    """What the pod's main container runs: several workers if it is pods/run_workers.py."""
+    metadata, containers = pod["metadata"], pod["spec"]["containers"]
+    main = next((one for one in containers if one["name"] == "main"), containers[0])
+    command, arguments = main.get("command", ()), main.get("args", ())
+    if not any(word.endswith("/run_workers.py") for word in command):
+        yield _Member(metadata["name"], metadata["uid"], metadata["labels"], (*command, *arguments))
+        return
+    for line in arguments:
+        name, _, words = line.partition(": ")
+        yield _Member(
+            f"{metadata['name']}-{name}", f"{metadata['uid']}/{name}", metadata["labels"], shlex.split(words)
+        )
+
+
+def _graph(namespace: str, name: str, members: Iterable[_Member]) -> Graph | None:
+    by_role: dict[str, list[_Member]] = {}
+    for member in sorted(members, key=lambda member: member.name):
+        by_role.setdefault(member.role, []).append(member)
     if FRONTEND not in by_role:
         return None
     if "prefill" in by_role:  # vLLM's and SGLang's decode workers need not say that they are
         by_role["decode"] = by_role.get("decode", []) + by_role.pop("agg", [])
     frontend = by_role[FRONTEND][0]
+    words = frontend.words
     return Graph(
         namespace,
         name,
-        frontend["metadata"]["uid"],
-        frontend["metadata"]["labels"].get(VERSION_LABEL, ""),
-        _arguments_of(_FRONTEND_MODULE, frontend),
-        tuple(_worker(pod, role) for role in ("prefill", "decode", "agg") for pod in by_role.get(role, ())),
+        frontend.uid,
+        frontend.labels.get(VERSION_LABEL, ""),
+        tuple(words[words.index(_FRONTEND_MODULE) + 1 :]) if _FRONTEND_MODULE in words else (),
+        tuple(
+            _worker(member, role) for role in ("prefill", "decode", "agg") for member in by_role.get(role, ())
+        ),
     )
 
 
-def _role(pod: Mapping[str, Any]) -> str:
-    labels = pod["metadata"]["labels"]
-    options = _options(pod)
-    said = [labels.get(key, "") for key in _TYPES]
-    said += [options.get("--disaggregation-mode", ""), "prefill" if "--is-prefill-worker" in options else ""]
-    known = (word for word in said if word in (FRONTEND, "prefill", "decode", "planner", "epp"))
-    return next(known, "agg")
-
-
-def _worker(pod: Mapping[str, Any], role: str) -> Worker:
-    options = _options(pod)
-    named = (options.get(key) for key in ("--served-model-name", "--model-name", "--model", "--model-path"))
+def _worker(member: _Member, role: str) -> Worker:
+    options = member.options
+    names = (options.get(key) for key in ("--served-model-name", "--model-name", "--model", "--model-path"))
     parsers = ("--dyn-reasoning-parser", "--dyn-tool-call-parser")
-    metadata = pod["metadata"]
     return Worker(
-        metadata["name"],
-        metadata["uid"],
+        member.name,
+        member.uid,
         role,
-        next((name for name in named if name), "model"),
+        next((name for name in names if name), "model"),
         tuple(word for key in parsers if key in options for word in (key, options[key])),
     )
 
 
-def _main(pod: Mapping[str, Any]) -> Mapping[str, Any]:
-    containers: list[Mapping[str, Any]] = pod["spec"]["containers"]
-    return next((one for one in containers if one["name"] == "main"), containers[0])
-
-
-def _options(pod: Mapping[str, Any]) -> dict[str, str]:
-    """The main container's flags and values."""
-    words = _words(pod)
-    options: dict[str, str] = {}
-    for word, following in zip(words, [*words[1:], ""], strict=True):
-        if word.startswith("--"):
-            key, _, value = word.partition("=")
-            options[key] = value or ("" if following.startswith("--") else following)
-    return options
-
-
-def _arguments_of(module: str, pod: Mapping[str, Any]) -> tuple[str, ...]:
-    """What the main container gives the Python module; nothing if it does not name it."""
-    words = _words(pod)
-    return tuple(words[words.index(module) + 1 :]) if module in words else ()
-
-
-def _words(pod: Mapping[str, Any]) -> list[str]:
-    """The main container's command line."""
-    main = _main(pod)
-    return [*main.get("command", ()), *main.get("args", ())]
-
-
 def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
     """The processes of a graph: its frontend first, then its workers under their pods' names."""
-    python = str(installed.python)
-    # The namespace that Dynamo's operator gives a graph.
-    namespace = f"{graph.namespace}-{graph.name}"
-    given = (word.replace(CACHE_PATH, str(installed.models)) for word in graph.frontend)
+    module = (str(installed.python), "-m")
+    flags = (word.replace(CACHE_PATH, str(installed.models)) for word in graph.frontend)
     # Of an option that is said twice the last one counts.
     here = ("--http-host", "127.0.0.1", "--http-port", str(port))
-    frontend = (python, "-m", _FRONTEND_MODULE, *given, *here)
+    frontend = Process(FRONTEND, graph.uid, (*module, _FRONTEND_MODULE, *flags, *here))
+    # The namespace that Dynamo's operator gives a graph.
+    registered = ("--model-path", str(installed.model), "--namespace", f"{graph.namespace}-{graph.name}")
+    workers = (
+        (worker, ("--served-model-name", worker.model, "--disaggregation-mode", worker.role, *worker.parsers))
+        for worker in graph.workers
+    )
     return [
-        Process(FRONTEND, graph.uid, frontend),
-        *(
-            Process(
-                worker.pod,
-                worker.uid,
-                (
-                    *(python, "-m", *engine, "--model-path", str(installed.model)),
-                    *("--served-model-name", worker.model, "--namespace", namespace),
-                    *("--disaggregation-mode", worker.role, *worker.parsers),
-                ),
-            )
-            for worker in graph.workers
-        ),
+        frontend,
+        *(Process(worker.pod, worker.uid, (*module, *engine, *registered, *own)) for worker, own in workers),
     ]
 
 

@@ -31,10 +31,10 @@ _FOLDER = "dataplane"
 
 _SECONDS_TO_END = 5.0
 _SECONDS_BETWEEN_INSTALLATIONS = 60.0
-_PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
-"""Seconds before the first, second, ... restart in a row."""
+_LONGEST_PAUSE = 8.0
+"""Seconds from one start to the next of what ends again and again; the first is 0.5, each twice the one before."""
 _SECONDS_OF_HEALTH = 30.0
-"""A process that lived this long starts again with the first pause."""
+"""A process that lived this long starts again at once, as the first time."""
 
 _LIBC = ctypes.CDLL(None)
 _log = logging.getLogger(__name__)
@@ -42,58 +42,46 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class _Running:
-    """A process of a graph, alive or waiting for its restart. Times are of the monotonic clock."""
+    """A process of a graph, alive or waiting for its restart. started: by the monotonic clock."""
 
     process: Process
     popen: subprocess.Popen[bytes]
     started: float
     restarts: int
-    due: float | None = None
 
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.popen.poll() is not None
 
     def may_restart(self) -> bool:
-        """Whether the pause after the process's end is over; the first question begins it."""
-        now = time.monotonic()
-        if self.due is None:
-            if now - self.started > _SECONDS_OF_HEALTH:
-                self.restarts = 0
-            pause = _PAUSES[min(self.restarts, len(_PAUSES) - 1)]
-            _log.warning("%s ended (%s): again in %s s", self.process.name, self.popen.returncode, pause)
-            self.due = now + pause
-        return now >= self.due
+        return time.monotonic() - self.started > min(2.0 ** (self.restarts - 1), _LONGEST_PAUSE)
 
 
 @dataclass
 class _Served:
-    """A graph's folder, port, and processes by name; `leaving` are told to end, with the time when they must.
+    """A graph's folder, port, release, and processes by name.
 
     installed: its release; None while that cannot be run, with the reason and the time of the next try.
     """
 
     folder: Path
     port: int = 0
-    graph: Graph | None = None
     release: str | None = None
     installed: Installation | None = None
     reason: str = ""
     next_try: float = 0.0
     running: dict[str, _Running] = field(default_factory=dict)
-    leaving: list[tuple[subprocess.Popen[bytes], float]] = field(default_factory=list)
 
-    def end(self, name: str, grace: float = _SECONDS_TO_END) -> None:
-        """Tells a process to end; after `grace` seconds it is killed."""
-        popen = self.running.pop(name).popen
-        if popen.poll() is None:
+    def end(self, names: Iterable[str], grace: float = _SECONDS_TO_END) -> None:
+        """Ends processes together; those that still run after `grace` seconds are killed."""
+        ending = [self.running.pop(name).popen for name in list(names)]
+        for popen in ending:
             popen.terminate()
-            self.leaving.append((popen, time.monotonic() + grace))
-
-    def reap(self) -> None:
-        for popen, deadline in self.leaving:
-            if time.monotonic() > deadline:
-                popen.kill()
-        self.leaving = [entry for entry in self.leaving if entry[0].poll() is None]
+        deadline = time.monotonic() + grace
+        for popen in ending:
+            with suppress(subprocess.TimeoutExpired):
+                popen.wait(max(0.0, deadline - time.monotonic()))
+            popen.kill()
+            popen.wait()
 
 
 class Supervisor:
@@ -115,30 +103,28 @@ class Supervisor:
         shutil.rmtree(state / _FOLDER, ignore_errors=True)
 
     def step(self, graphs: Iterable[Graph]) -> None:
-        """Does what there is to do now and returns at once."""
+        """Does what there is to do now; it waits for what it ends, some seconds at most."""
         wanted = {graph.key: graph for graph in graphs}
-        for key in {**wanted, **self._served}:
+        for key in self._served.keys() - wanted.keys():
+            served = self._served.pop(key)
+            served.end(served.running)
+        for key, graph in wanted.items():
             served = self._served.setdefault(key, _Served(self._state / _FOLDER / key))
-            served.graph = wanted.get(key)
-            self._make_ready(served)
-            self._keep(served)
-            served.reap()
-            if not (served.graph or served.leaving):
-                del self._served[key]
-        self._publish()
+            self._make_ready(served, graph.release)
+            if served.installed:
+                self._keep(served, served.installed, graph)
+            else:
+                served.end(served.running)
+        entries = {key: _entry(self._served[key], graph) for key, graph in wanted.items()}
+        if entries != endpoints.read(self._state):
+            endpoints.write(self._state, entries)
 
     def close(self) -> None:
         """Ends everything and waits for it."""
         self.step([])
-        while self._served:
-            time.sleep(0.05)
-            self.step([])
 
-    def _make_ready(self, served: _Served) -> None:
+    def _make_ready(self, served: _Served, release: str) -> None:
         """Has the graph's release installed, or says why it cannot be run."""
-        if served.graph is None:
-            return
-        release = served.graph.release
         if release == served.release and (served.installed or time.monotonic() < served.next_try):
             return
         served.release, served.installed, served.reason = release, None, ""
@@ -148,68 +134,53 @@ class Supervisor:
             _log.warning("no endpoint for %s: %s", served.folder, error)
             served.reason, served.next_try = str(error), time.monotonic() + _SECONDS_BETWEEN_INSTALLATIONS
 
-    def _keep(self, served: _Served) -> None:
-        """Brings the processes of one graph a step nearer to the wanted ones."""
-        wanted = self._plan(served)
+    def _keep(self, served: _Served, installed: Installation, graph: Graph) -> None:
+        """Brings the processes of one graph to the wanted ones."""
+        wanted = plan(graph, installed, served.port, self._engine)
         frontend = served.running.get(FRONTEND)
-        if frontend and frontend.process != wanted.get(FRONTEND):
-            for name in list(served.running):
-                served.end(name)
-        elif frontend and frontend.ended():
+        if frontend and frontend.process != wanted[0]:
+            served.end(served.running)
+        elif frontend and frontend.has_ended():
             # Its workers start anew too: on the old discovery directory it would believe in workers that are dead.
-            for name in served.running.keys() - {FRONTEND}:
-                served.end(name, grace=0.0)
+            served.end(served.running.keys() - {FRONTEND}, grace=0.0)
             if not frontend.may_restart():
                 return
-        if not wanted or (FRONTEND not in served.running and served.leaving):
-            return
-        if FRONTEND not in served.running or served.running[FRONTEND].ended():
-            self._clear(served)
-            wanted = self._plan(served)
-        for name in served.running.keys() - wanted.keys():
-            served.end(name)
-        for name, process in wanted.items():
-            current = served.running.get(name)
-            if current and current.process.uid != process.uid:
-                served.end(name)
-                current = None
-            if not current or (current.ended() and current.may_restart()):
-                _forget_dead(served.folder / DISCOVERY / "v1")
-                _log.info("starting %s of %s", name, served.folder)
-                restarts = current.restarts + 1 if current else 0
-                popen = _start(served, process)
-                served.running[name] = _Running(process, popen, time.monotonic(), restarts)
+        if served.running.keys() <= {FRONTEND} and (not frontend or frontend.has_ended()):
+            self._clear(served, graph.key)
+            wanted = plan(graph, installed, served.port, self._engine)
+        uids = {process.name: process.uid for process in wanted}
+        served.end(
+            [name for name, running in served.running.items() if uids.get(name) != running.process.uid]
+        )
+        for process in wanted:
+            current = served.running.get(process.name)
+            if current and not (current.has_ended() and current.may_restart()):
+                continue
+            _forget_dead(served.folder / DISCOVERY / "v1")
+            _log.info("starting %s of %s", process.name, served.folder)
+            now = time.monotonic()
+            is_ill = current and now - current.started < _SECONDS_OF_HEALTH
+            restarts = current.restarts + 1 if current and is_ill else 0
+            served.running[process.name] = _Running(
+                process, _start(served.folder, installed, process), now, restarts
+            )
 
-    def _plan(self, served: _Served) -> dict[str, Process]:
-        if served.graph is None or served.installed is None:
-            return {}
-        planned = plan(served.graph, served.installed, served.port, self._engine)
-        return {process.name: process for process in planned}
-
-    def _clear(self, served: _Served) -> None:
+    def _clear(self, served: _Served, key: str) -> None:
         """A new start of the whole graph: an empty discovery directory and a port that is free."""
-        assert served.graph is not None
         shutil.rmtree(served.folder / DISCOVERY, ignore_errors=True)
         served.folder.mkdir(parents=True, exist_ok=True)
-        kept = served.port or self._ports.get(served.graph.key, USUAL_PORT)
+        kept = served.port or self._ports.get(key, USUAL_PORT)
         taken = {other.port for other in self._served.values() if other is not served}
         free = kept not in taken and processes.is_free(kept)
         served.port = kept if free else processes.free_ports(1)[0]
 
-    def _publish(self) -> None:
-        """Tells where the graphs answer, if something changed."""
-        entries = {key: _entry(served) for key, served in self._served.items() if served.graph}
-        if entries != endpoints.read(self._state):
-            endpoints.write(self._state, entries)
 
-
-def _start(served: _Served, process: Process) -> subprocess.Popen[bytes]:
-    assert served.installed is not None
-    with (served.folder / f"{process.name}.log").open("ab") as log:
+def _start(folder: Path, installed: Installation, process: Process) -> subprocess.Popen[bytes]:
+    with (folder / f"{process.name}.log").open("ab") as log:
         return subprocess.Popen(
             process.argv,
-            cwd=served.folder,
-            env=environment(served.folder, served.installed),
+            cwd=folder,
+            env=environment(folder, installed),
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
@@ -217,14 +188,13 @@ def _start(served: _Served, process: Process) -> subprocess.Popen[bytes]:
         )
 
 
-def _entry(served: _Served) -> dict[str, Any]:
-    workers = served.graph.workers if served.graph else ()
+def _entry(served: _Served, graph: Graph) -> dict[str, Any]:
     return {
         "url": f"http://127.0.0.1:{served.port}" if served.installed else "",
         "release": served.release if served.installed else "",
         "reason": served.reason,
-        "models": sorted({worker.model for worker in workers}),
-        "roles": sorted({worker.role for worker in workers}),
+        "models": sorted({worker.model for worker in graph.workers}),
+        "roles": sorted({worker.role for worker in graph.workers}),
         "simulated": endpoints.SIMULATED,
         "processes": {name: running.popen.pid for name, running in served.running.items()},
         "logs": str(served.folder),

@@ -15,8 +15,8 @@ from embedded.operator import drivers  # noqa: F401  # registers its handlers
 from embedded.operator.api import Api, ApiError
 from embedded.operator.definitions import GROUP, PLURAL, install
 from embedded.operator.platform import SIMULATED, GraphVersion, Platform
-from embedded.operator.pods import GRAPH
-from embedded.operator.reconciler import ADAPTERS, Reconciler
+from embedded.operator.pods import ADAPTER_KIND, GRAPH
+from embedded.operator.reconciler import Reconciler
 from facts.releases import DEFAULT, Version
 
 _log = logging.getLogger(__name__)
@@ -32,7 +32,7 @@ async def graph_changed(namespace: str | None, name: str, memo: kopf.Memo, **_: 
 @kopf.on.event("v1", "pods", labels={GRAPH: kopf.PRESENT, **SIMULATED})
 @kopf.on.event("v1", "services", labels={GRAPH: kopf.PRESENT, **SIMULATED})
 @kopf.on.event("apps", "v1", "deployments", labels={GRAPH: kopf.PRESENT, **SIMULATED})
-@kopf.on.event(GROUP, "v1alpha1", ADAPTERS, labels={GRAPH: kopf.PRESENT, **SIMULATED})
+@kopf.on.event(GROUP, "v1alpha1", ADAPTER_KIND, labels={GRAPH: kopf.PRESENT, **SIMULATED})
 async def child_changed(namespace: str | None, labels: Mapping[str, str], memo: kopf.Memo, **_: Any) -> None:
     """Reconciles the graph of a pod, Service, Deployment or scaling adapter that changed or went."""
     await memo.reconciler.changed(namespace, labels[GRAPH])

@@ -9,7 +9,6 @@ import aiohttp
 import kopf
 
 from embedded.operator.components import Object
-from embedded.operator.platform import SIMULATED
 
 RETRY_SECONDS = 1.0
 _MANAGER = "dynamo-operator-stand-in"
@@ -65,27 +64,23 @@ class Api:
                 raise ApiError(answer["message"])
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def apply(self, wanted: Object, **headers: str) -> Any:
+    async def apply(self, wanted: Object) -> Any:
         """Creates or updates an object by server-side apply; the stand-in's fields win."""
         query = f"?fieldManager={_MANAGER}&force=true"
-        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml", **headers)
+        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml")
 
-    async def patch(self, owner: Object, part: Object) -> Any:
-        """Updates what the part says of an object, which is returned, or None if it is gone.
+    async def patch(self, target: Object, part: object, kind: str = "merge-patch+json", **more: str) -> Any:
+        """Updates a part of an object, which is returned, or None if it is gone. more: headers.
 
-        Not by apply, for the reason that set_status gives.
+        Not by apply: managed fields are kept in the order of applies, and one that comes last would make the user's
+        own next apply, which changes nothing, change that order and so the object.
         """
-        query = f"?fieldManager={_MANAGER}"
-        return await self.request("PATCH", path_of(owner) + query, part, "merge-patch+json")
+        return await self.request("PATCH", f"{path_of(target)}?fieldManager={_MANAGER}", part, kind, **more)
 
-    async def set_status(self, owner: Object, status: Object) -> None:
-        """Updates an object's status.
-
-        Not by apply: managed fields are kept in the order of applies, and a status applied last would make the
-        user's own next apply, which changes nothing, change that order and so the object.
-        """
-        query = f"/status?fieldManager={_MANAGER}"
-        await self.request("PATCH", path_of(owner) + query, {"status": status}, "merge-patch+json")
+    async def set_status(self, target: Object, status: Object) -> None:
+        """Updates an object's status."""
+        path = f"{path_of(target)}/status?fieldManager={_MANAGER}"
+        await self.request("PATCH", path, {"status": status}, "merge-patch+json")
 
 
 def path_of(wanted: Object) -> str:
@@ -101,17 +96,6 @@ def collection_of(wanted: Object) -> str:
     name = kind.lower()
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
     return f"{root}{scope}/{plural}"
-
-
-def cluster_object(kind: str, name: str, spec: Object, **metadata: Any) -> Object:
-    """An object without a namespace, labelled as simulated."""
-    version = "v1" if kind == "PersistentVolume" else "resource.k8s.io/v1"
-    return {
-        "apiVersion": version,
-        "kind": kind,
-        "metadata": {"name": name, "labels": SIMULATED, **metadata},
-        "spec": spec,
-    }
 
 
 def goes(body: Mapping[str, Any], event: str | None = None) -> bool:

@@ -10,16 +10,19 @@ Object = dict[str, Any]
 """A Kubernetes object, or a part of one, as the API server's JSON."""
 
 WORKERS = ("worker", "prefill", "decode")
+_SHARED_MEMORY = "8Gi"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Component:
     """One service (v1alpha1) or component (v1beta1) of a graph, in one form for both.
 
-    nodes: pods of one replica. raw: as the user wrote it. pod: `metadata` with labels and annotations, and `spec`,
-    before the operator's own additions.
+    path: where the graph has it, a JSON pointer. nodes: pods of one replica. raw: as the user wrote it. pod: `metadata`
+    with labels and annotations, and `spec`, before the operator's own additions.
     """
 
+    graph: Object
+    path: str
     name: str
     type: str
     subtype: str
@@ -38,17 +41,24 @@ class Component:
     @property
     def annotations(self) -> dict[str, str]:
         """Of its pods."""
-        said: dict[str, str] = self.pod["metadata"]["annotations"]
-        return said
+        return dict(self.pod["metadata"]["annotations"])
+
+    @property
+    def full_name(self) -> str:
+        """`<graph>-<component>`, in lower case."""
+        return f"{self.graph['metadata']['name']}-{self.name.lower()}"
 
 
 def components(graph: Object) -> list[Component]:
     """The graph's components in the spec's order."""
-    spec = graph["spec"]
-    named = [(name, raw, _alpha_pod(raw)) for name, raw in spec.get("services", {}).items()]
-    named += [(raw["name"], raw, _beta_pod(raw)) for raw in spec.get("components", ())]
+    services = graph["spec"].get("services", {}).items()
+    found = [(f"/spec/services/{name}", name, raw, _alpha_pod(raw)) for name, raw in services]
+    for index, raw in enumerate(graph["spec"].get("components", ())):
+        found.append((f"/spec/components/{index}", raw["name"], raw, _beta_pod(raw)))
     return [
         Component(
+            graph=graph,
+            path=path,
             name=name,
             type=raw.get("componentType") or raw.get("type") or "default",
             subtype=raw.get("subComponentType", ""),
@@ -58,7 +68,7 @@ def components(graph: Object) -> list[Component]:
             raw=raw,
             pod=pod,
         )
-        for name, raw, pod in named
+        for path, name, raw, pod in found
     ]
 
 
@@ -68,36 +78,36 @@ def _alpha_pod(raw: Object) -> Object:
     if "resources" in raw:
         main["resources"] = main.get("resources", {}) | _alpha_resources(raw["resources"])
     spec["containers"] = [main, *spec.get("containers", ())]
-    return _pod(raw.get("extraPodMetadata", {}), spec, raw.get("sharedMemory", {}).get("size", "8Gi"))
+    memory = raw.get("sharedMemory", {}).get("size", _SHARED_MEMORY)
+    return _pod(raw.get("extraPodMetadata", {}), spec, memory)
 
 
 def _alpha_resources(raw: Object) -> Object:
     def amounts(given: Object) -> Object:
-        plain = {key: given[key] for key in ("cpu", "memory") if key in given}
         gpus = {"nvidia.com/gpu": given["gpu"]} if "gpu" in given else {}
+        plain = {key: value for key, value in given.items() if key in ("cpu", "memory")}
         return {**plain, **gpus, **given.get("custom", {})}
 
-    return raw | {key: amounts(raw[key]) for key in ("limits", "requests") if key in raw}
+    return {key: value if key == "claims" else amounts(value) for key, value in raw.items()}
 
 
 def _beta_pod(raw: Object) -> Object:
     template = raw.get("podTemplate", {})
-    memory = raw.get("sharedMemorySize", "8Gi")
+    memory = raw.get("sharedMemorySize", _SHARED_MEMORY)
     return _pod(template.get("metadata", {}), template.get("spec", {}), memory)
 
 
-def _pod(metadata: Object, spec: Object, shared_memory: str | int) -> Object:
-    """With shared memory (none of size 0) mounted into `main`."""
-    if str(shared_memory) != "0":
-        volume = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": shared_memory}}
-        mount = {"name": "shared-memory", "mountPath": "/dev/shm"}
-        containers = [
-            {**one, "volumeMounts": merged([mount], one.get("volumeMounts", ()), "mountPath")}
-            if one["name"] == "main"
-            else one
-            for one in spec.get("containers", ())
-        ]
-        spec = {**spec, "volumes": merged([volume], spec.get("volumes", ())), "containers": containers}
+def _pod(metadata: Object, spec: Object, shared_memory: str) -> Object:
+    """With shared memory mounted into `main`."""
+    volume = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": shared_memory}}
+    mount = {"name": "shared-memory", "mountPath": "/dev/shm"}
+    containers = [
+        {**one, "volumeMounts": merged([mount], one.get("volumeMounts", ()), "mountPath")}
+        if one["name"] == "main"
+        else one
+        for one in spec.get("containers", ())
+    ]
+    spec = {**spec, "volumes": merged([volume], spec.get("volumes", ())), "containers": containers}
     return {"metadata": {key: metadata.get(key, {}) for key in ("labels", "annotations")}, "spec": spec}
 
 

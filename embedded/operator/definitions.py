@@ -1,4 +1,7 @@
-"""What the stand-in serves: its CustomResourceDefinitions (definitions.yaml, compute_domains.yaml), closed."""
+"""What the stand-in serves and refuses: its CustomResourceDefinitions, closed, and the rules of Dynamo's webhook.
+
+They are in definitions.yaml, compute_domains.yaml and admission.yaml. Rules are a policy of the API server's own.
+"""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -7,14 +10,19 @@ from typing import Any
 
 import yaml
 
-from embedded.operator import admission
 from embedded.operator.api import Api, ApiError, path_of
-from embedded.operator.components import Object
+from embedded.operator.components import Object, digest_of
 from embedded.operator.platform import SIMULATED, GraphVersion, Platform
 from facts.releases import Version
 
 GROUP, PLURAL = "nvidia.com", "dynamographdeployments"
+PRINCIPAL = "system:serviceaccount:dynamo-system:dynamo-platform-dynamo-operator-controller-manager"
+"""Who may change the replicas of a component that has an adapter: the operator's service account."""
+IN_FORCE = "these rules are in force"
+"""What `probe` is refused with."""
 _FOLDER = Path(__file__).parent
+_CONDITIONS = ("x-since", "x-grove")
+"""The first release that has a part of a file, and whether it takes Grove."""
 
 _TEXTS = {"type": "object", "additionalProperties": {"type": "string"}}
 _INT_OR_STRING = {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
@@ -34,7 +42,7 @@ async def install(api: Api, version: GraphVersion, platform: Platform) -> None:
     A definition in another version is replaced while it has no graphs. Raises ApiError where it has.
     """
     document = await api.request("GET", "/openapi/v3/api/v1")
-    found = definitions(version, platform.version, document["components"]["schemas"])
+    found = definitions(version, platform, document["components"]["schemas"])
     await _make_way(api, found[0], version)
     await _serve(api, found)
     await install_compute_domains(api)
@@ -46,15 +54,37 @@ async def install_compute_domains(api: Api) -> None:
     await _serve(api, _documents("compute_domains.yaml"))
 
 
-def definitions(version: GraphVersion, release: Version, schemas: Mapping[str, Any]) -> list[Object]:
-    """The definitions of graphs, in one API version, and of their scaling adapters, of an operator's release.
+def definitions(version: GraphVersion, platform: Platform, schemas: Mapping[str, Any]) -> list[Object]:
+    """The definitions of graphs, in one API version, and of their scaling adapters.
 
     One version because the API server cannot convert between the two, and server-side apply fails on an object that
     has fields of both. schemas: `components.schemas` of that API server's `/openapi/v3/api/v1`.
     """
     graphs, adapters = _documents("definitions.yaml")
     graphs["spec"]["versions"] = [one for one in graphs["spec"]["versions"] if one["name"] == version]
-    return [_filled(graphs, release, schemas), adapters]
+    return [_filled(graphs, platform, schemas), adapters]
+
+
+def policy(platform: Platform) -> list[Object]:
+    """The ValidatingAdmissionPolicy of the platform and its binding."""
+    rules, binding = (_filled(one, platform, {}) for one in _documents("admission.yaml"))
+    validations = rules["spec"]["validations"]
+    probe = f"probe-{digest_of(validations)}"
+    for rule in validations:
+        rule["expression"] = rule["expression"].replace("PRINCIPAL", PRINCIPAL).replace("PROBE", probe)
+    return [rules, binding]
+
+
+def probe(version: GraphVersion, rules: Object) -> Object:
+    """The graph that just these rules refuse."""
+    name = rules["spec"]["validations"][-1]["expression"].split("'")[1]
+    spec: Object = {"services": {}} if version == "v1alpha1" else {"components": []}
+    return {
+        "apiVersion": f"{GROUP}/{version}",
+        "kind": "DynamoGraphDeployment",
+        "metadata": {"name": name},
+        "spec": spec,
+    }
 
 
 def _documents(file: str) -> list[Object]:
@@ -64,19 +94,19 @@ def _documents(file: str) -> list[Object]:
     return found
 
 
-def _filled(node: Any, release: Version, schemas: Mapping[str, Any]) -> Any:
-    """Without what is `x-since` a later release, and with the API server's schema for each `$ref`.
+def _filled(node: Any, platform: Platform, schemas: Mapping[str, Any]) -> Any:
+    """Without what is not of the platform, and with the API server's schema for each `$ref`.
 
     x-optional: the property of that schema that need not be there.
     """
     if isinstance(node, list):
-        return [_filled(one, release, schemas) for one in node]
+        return [_filled(one, platform, schemas) for one in node if _is_of(platform, one)]
     if not isinstance(node, dict):
         return node
     filled = {
-        key: _filled(value, release, schemas)
+        key: _filled(value, platform, schemas)
         for key, value in node.items()
-        if key != "x-since" and not (isinstance(value, dict) and _is_later(value, release))
+        if key not in _CONDITIONS and _is_of(platform, value)
     }
     if "$ref" not in filled:
         return filled
@@ -90,8 +120,10 @@ def _filled(node: Any, release: Version, schemas: Mapping[str, Any]) -> Any:
     }
 
 
-def _is_later(node: Object, release: Version) -> bool:
-    return release < Version.parse(f"{node.get('x-since', '0.0')}.0")
+def _is_of(platform: Platform, node: Any) -> bool:
+    conditions = node if isinstance(node, dict) else {}
+    since = Version.parse(f"{conditions.get('x-since', '0.0')}.0")
+    return platform.version >= since and (platform.grove or "x-grove" not in conditions)
 
 
 def structural(schemas: Mapping[str, Any], name: str) -> Object:
@@ -147,9 +179,8 @@ async def _make_way(api: Api, definition: Object, version: GraphVersion) -> None
         return
     graphs = await api.request("GET", f"/apis/{GROUP}/{stored[0]}/{PLURAL}")
     if graphs and graphs["items"]:
-        names = ", ".join(
-            f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in graphs["items"]
-        )
+        found = [one["metadata"] for one in graphs["items"]]
+        names = ", ".join(f"{metadata['namespace']}/{metadata['name']}" for metadata in found)
         raise ApiError(f"cannot serve {GROUP}/{version}: {names} exist in {stored[0]}; delete them first")
     await api.request("DELETE", path_of(definition))
     while await api.request("GET", path_of(definition)):
@@ -158,16 +189,16 @@ async def _make_way(api: Api, definition: Object, version: GraphVersion) -> None
 
 async def _enforce(api: Api, version: GraphVersion, platform: Platform) -> None:
     """The API server takes up rules some time after it has stored them; a graph that they refuse tells when."""
-    policy, binding = admission.policy(platform)
-    for one in (policy, binding):
+    rules, binding = policy(platform)
+    for one in (rules, binding):
         await api.apply(one)
-    probe = admission.probe(version, policy)
+    refused = probe(version, rules)
     collection = f"/apis/{GROUP}/{version}/namespaces/default/{PLURAL}?dryRun=All"
     while True:
         try:
-            await api.request("POST", collection, probe)
+            await api.request("POST", collection, refused)
         except ApiError as error:
-            if admission.IN_FORCE in str(error):
+            if IN_FORCE in str(error):
                 return
             raise
         await asyncio.sleep(0.05)

@@ -14,45 +14,46 @@ def spans_nodes(graph: Object) -> bool:
 
 
 def workload(
-    graph: Object, component: Component, platform: Platform, replicas: Mapping[str, int] | None = None
+    component: Component, platform: Platform, replicas: Mapping[str, int] | None = None
 ) -> list[Object]:
     """Deployment and Service of a component, under the name of its generation.
 
     replicas: by component, where a rollout decides.
     """
-    mark = {pods.WORKER_HASH: worker_hash(graph)} if component.is_worker else {}
-    labels = pods.component_labels(graph, component, platform) | mark
-    name, said = _name(graph, component), component.annotations
-    rolling = {
-        "maxSurge": _number(said.get(MAX_SURGE) or DEFAULT_LIMIT),
-        "maxUnavailable": _number(said.get(MAX_UNAVAILABLE) or DEFAULT_LIMIT),
-    }
+    mark = worker_hash(component.graph) if component.is_worker else None
+    labels = pods.component_labels(component, platform) | ({pods.WORKER_HASH: mark} if mark else {})
+    name, annotations = _name(component), component.annotations
+    limits = {"maxSurge": annotations.get(MAX_SURGE), "maxUnavailable": annotations.get(MAX_UNAVAILABLE)}
+    rolling = {key: _number(limit or DEFAULT_LIMIT) for key, limit in limits.items()}
     spec = {
         "replicas": (replicas or {}).get(component.name, component.replicas),
         "selector": {"matchLabels": {pods.SELECTOR: name}},
         "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling},
-        "template": pods.template(graph, component, platform, name, mark.get(pods.WORKER_HASH)),
+        "template": pods.template(component, platform, name, mark),
     }
-    ports = pods.service_spec(graph, component, platform)
+    more = {"apiVersion": "apps/v1", "annotations": annotations, "spec": spec}
     return [
-        pods.child(graph, "Deployment", name, labels, apiVersion="apps/v1", annotations=said, spec=spec),
-        pods.child(graph, "Service", name, labels | pods.DISCOVERY, spec=ports),
+        pods.child(component.graph, "Deployment", name, labels, **more),
+        pods.service(component, platform, name, labels),
     ]
 
 
-def _name(graph: Object, component: Component) -> str:
-    name = f"{graph['metadata']['name']}-{component.name.lower()}"
-    return f"{name}-{worker_hash(graph)}" if component.is_worker else name
+def _name(component: Component) -> str:
+    return (
+        f"{component.full_name}-{worker_hash(component.graph)}"
+        if component.is_worker
+        else component.full_name
+    )
 
 
-def _number(said: str) -> int | str:
-    return int(said) if said.isdigit() else said
+def _number(limit: str) -> int | str:
+    return int(limit) if limit.isdigit() else limit
 
 
 def lacking(graph: Object, live: Iterable[Object]) -> list[str]:
     """Of the graph's components those that are not ready."""
     ready = {one["metadata"]["name"] for one in live if _is_ready(one)}
-    names = sorted(_name(graph, component) for component in components(graph))
+    names = sorted(map(_name, components(graph)))
     why = "Component deployment not ready - Available condition not true"
     return [f"{name}: {why}" for name in names if name not in ready]
 
@@ -62,11 +63,12 @@ def _is_ready(deployment: Object) -> bool:
     wanted, status = deployment["spec"]["replicas"], deployment.get("status", {})
     if not wanted:
         return True
-    available: Object = next((one for one in status.get("conditions", ()) if one["type"] == "Available"), {})
+    available = any(
+        one["type"] == "Available" and one["status"] == "True" for one in status.get("conditions", ())
+    )
     return (
-        status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
-        and status.get("updatedReplicas", 0) >= wanted
-        and status.get("availableReplicas", 0) >= wanted
+        available
+        and status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
+        and min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0)) >= wanted
         and status.get("replicas", 0) == wanted
-        and available.get("status") == "True"
     )

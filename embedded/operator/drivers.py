@@ -4,7 +4,8 @@ from typing import Any
 
 import kopf
 
-from embedded.operator.api import cluster_object, goes
+from embedded.operator.api import goes
+from embedded.operator.components import Object
 from embedded.operator.platform import SIMULATED
 from facts.hardware import GPU_PRODUCT, Gpu
 
@@ -34,7 +35,7 @@ async def claim_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_:
     }
     annotations = {"pv.kubernetes.io/provisioned-by": PROVISIONER}
     name = f"pvc-{metadata['uid']}"
-    await memo.api.apply(cluster_object("PersistentVolume", name, volume, annotations=annotations))
+    await memo.api.apply(_cluster_object("PersistentVolume", name, volume, annotations=annotations))
 
 
 @kopf.on.event("v1", "persistentvolumes", labels=SIMULATED)
@@ -80,4 +81,11 @@ async def node_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: 
         "devices": [channel],
     }
     slice_name = f"{name}-{CHANNEL_DRIVER}"
-    await memo.api.apply(cluster_object("ResourceSlice", slice_name, slice_, ownerReferences=[owner]))
+    await memo.api.apply(_cluster_object("ResourceSlice", slice_name, slice_, ownerReferences=[owner]))
+
+
+def _cluster_object(kind: str, name: str, spec: Object, **metadata: Any) -> Object:
+    """An object without a namespace, labelled as simulated."""
+    version = "v1" if kind == "PersistentVolume" else "resource.k8s.io/v1"
+    labelled = {"name": name, "labels": SIMULATED, **metadata}
+    return {"apiVersion": version, "kind": kind, "metadata": labelled, "spec": spec}

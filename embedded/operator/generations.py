@@ -37,16 +37,11 @@ class Generation:
 
 @dataclass(frozen=True, kw_only=True)
 class Rollout:
-    """How many replicas each has now. new: by component. old: by name of the generation. updated: components done."""
+    """How many replicas each has now. new: by component. old: by name of the generation, which may go if complete."""
 
     new: Mapping[str, int]
     old: Mapping[str, int]
-    updated: tuple[str, ...]
-
-    @property
-    def complete(self) -> bool:
-        """Whether the old generations may go."""
-        return len(self.updated) == len(self.new)
+    complete: bool
 
 
 def worker_hash(graph: Object) -> str:
@@ -61,8 +56,7 @@ def worker_hash(graph: Object) -> str:
 
 def current_hash(graph: Object) -> str | None:
     """The generation that is complete, None for a graph that is new."""
-    said = graph["metadata"].get("annotations", {})
-    found: str | None = said.get(HASH)
+    found: str | None = graph["metadata"].get("annotations", {}).get(HASH)
     return found
 
 
@@ -88,18 +82,19 @@ def rollout(graph: Object, found: Sequence[Generation]) -> Rollout:
     wanted = worker_hash(graph)
     new: dict[str, int] = {}
     old: dict[str, int] = {}
-    updated = []
+    complete = True
     for component in components(graph):
         if not component.is_worker:
             continue
-        before = [one for one in found if one.component == component.name and one.hash != wanted]
-        after = next((one for one in found if one.component == component.name and one.hash == wanted), None)
+        mine = [one for one in found if one.component == component.name]
+        before = [one for one in mine if one.hash != wanted]
+        after = next((one for one in mine if one.hash == wanted), None)
         surge, unavailable = limits(component.annotations, component.replicas)
         new[component.name], left = _targets(component.replicas, surge, unavailable, before, after)
         old |= _shared_out(before, left)
-        if after and after.ready >= component.replicas and not any(one.ready for one in before):
-            updated.append(component.name)
-    return Rollout(new=new, old=old, updated=tuple(sorted(updated)))
+        complete &= after is not None and after.ready >= component.replicas
+        complete &= not any(one.ready for one in before)
+    return Rollout(new=new, old=old, complete=complete)
 
 
 def limits(annotations: Mapping[str, str], replicas: int) -> tuple[int, int]:
@@ -109,12 +104,12 @@ def limits(annotations: Mapping[str, str], replicas: int) -> tuple[int, int]:
     return (surge, unavailable) if surge or unavailable else (1, 0)
 
 
-def _share(said: str, replicas: int) -> float:
+def _share(limit: str, replicas: int) -> float:
     """A number, or so many per cent of the replicas; what is neither is 0, as the operator takes it."""
-    if said.isdigit():
-        return int(said)
-    percent = said.removesuffix("%")
-    return replicas * int(percent) / 100 if percent != said and percent.isdigit() else 0
+    if limit.isdigit():
+        return int(limit)
+    percent = limit.removesuffix("%")
+    return replicas * int(percent) / 100 if percent != limit and percent.isdigit() else 0
 
 
 def _targets(

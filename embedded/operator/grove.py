@@ -13,39 +13,26 @@ def wanted_pods(graph: Object, platform: Platform) -> list[Object]:
     found = []
     for component in components(graph):
         mark = worker_hash(graph) if component.is_worker and platform.marks_grove_workers else None
-        made = pods.template(graph, component, platform, _name(graph, component), mark)
-        metadata = made["metadata"]
+        template = pods.template(component, platform, component.full_name, mark)
+        labels, annotations = template["metadata"]["labels"], template["metadata"]["annotations"]
         found += [
-            pods.child(graph, "Pod", name, metadata["labels"], annotations=metadata["annotations"], spec=made["spec"])
-            for name in _pod_names(graph, component)
-        ]  # fmt: skip
+            pods.child(graph, "Pod", name, labels, annotations=annotations, spec=template["spec"])
+            for name in _pod_names(component)
+        ]
     return found
 
 
 def services(graph: Object, platform: Platform) -> list[Object]:
     """A Service a component, called `<graph>-<component>`."""
-    return [
-        pods.child(
-            graph,
-            "Service",
-            _name(graph, component),
-            pods.DISCOVERY,
-            spec=pods.service_spec(graph, component, platform),
-        )
-        for component in components(graph)
-    ]
+    return [pods.service(component, platform, component.full_name) for component in components(graph)]
 
 
-def _name(graph: Object, component: Component) -> str:
-    return f"{graph['metadata']['name']}-{component.name.lower()}"
+def _clique(component: Component) -> str:
+    return f"{component.graph['metadata']['name']}-0-{component.name.lower()}"
 
 
-def _clique(graph: Object, component: Component) -> str:
-    return f"{graph['metadata']['name']}-0-{component.name.lower()}"
-
-
-def _pod_names(graph: Object, component: Component) -> list[str]:
-    replicas = [f"{_clique(graph, component)}-{index}" for index in range(component.replicas)]
+def _pod_names(component: Component) -> list[str]:
+    replicas = [f"{_clique(component)}-{index}" for index in range(component.replicas)]
     if component.nodes == 1:
         return replicas
     nodes = ["ldr-0", *(f"wkr-{node}" for node in range(component.nodes - 1))]
@@ -64,20 +51,17 @@ def matches(live: Object, wanted: Object) -> bool:
 def lacking(graph: Object, platform: Platform, live: Iterable[Object]) -> list[str]:
     """Of the graph's components those that are not ready, with the scheduler's words why a pod has no node."""
     wanted = {pod["metadata"]["name"]: pod for pod in wanted_pods(graph, platform)}
-    current = {
-        name: pod
-        for pod in live
-        if (name := pod["metadata"]["name"]) in wanted and matches(pod, wanted[name])
-    }
+    named = {pod["metadata"]["name"]: pod for pod in live}
+    current = {name: pod for name, pod in named.items() if name in wanted and matches(pod, wanted[name])}
     found = []
     for component in components(graph):
-        names = _pod_names(graph, component)
+        names = _pod_names(component)
         ready = sum(_condition(current.get(name), "Ready")[0] for name in names)
         if ready < len(names):
             whys = {name: _condition(current.get(name), "PodScheduled")[1] for name in names}
             reasons = "; ".join(f"pod {name}: {why}" for name, why in whys.items() if why)
             counted = f"desired={len(names)}, ready={ready}"
-            found.append(f"{_clique(graph, component)}: {counted}{f' ({reasons})' if reasons else ''}")
+            found.append(f"{_clique(component)}: {counted}{f' ({reasons})' if reasons else ''}")
     return found
 
 

@@ -6,7 +6,7 @@ Names, labels, environment and ports are those that Dynamo's operator gives with
 from collections.abc import Mapping
 from typing import Any
 
-from embedded.operator.components import Component, Object, components, digest_of, merged
+from embedded.operator.components import Component, Object, digest_of, merged
 from embedded.operator.platform import SIMULATED, Platform
 from manifests.names import VERSION_LABEL
 
@@ -66,8 +66,8 @@ def child(
         "controller": True,
         "blockOwnerDeletion": True,
     }
-    said = {**parts.pop("annotations", {})}
-    digest = digest_of([labels, said, parts, reference])
+    annotations = {**parts.pop("annotations", {})}
+    digest = digest_of([labels, annotations, parts, reference])
     return {
         "apiVersion": parts.pop("apiVersion", "v1"),
         "kind": kind,
@@ -75,81 +75,72 @@ def child(
             "name": name,
             "namespace": metadata["namespace"],
             "labels": {**(labels or {}), GRAPH: metadata["name"], **SIMULATED},
-            "annotations": {**said, DIGEST: digest},
+            "annotations": {**annotations, DIGEST: digest},
             "ownerReferences": [reference],
         },
         **parts,
     }
 
 
-def dynamo_namespace(graph: Object) -> str:
+def _dynamo_namespace(graph: Object) -> str:
     """The Dynamo namespace in which the graph's pods register."""
     return f"{graph['metadata']['namespace']}-{graph['metadata']['name']}"
 
 
-def pod_type(component: Component, platform: Platform) -> str:
+def _pod_type(component: Component, platform: Platform) -> str:
     """The component type of its pods, which a v1alpha1 worker's sub-type names more precisely."""
     precise = platform.names_roles and component.type == "worker" and component.subtype in _ROLES
     return component.subtype if precise else component.type
 
 
-def component_labels(graph: Object, component: Component, platform: Platform) -> dict[str, str]:
+def component_labels(component: Component, platform: Platform) -> dict[str, str]:
     """The user's labels and those that say which graph's component it is; without the type."""
-    kind = pod_type(component, platform)
+    kind = _pod_type(component, platform)
     subtype = kind if platform.names_roles and kind in _ROLES else component.subtype
     return {
         **component.pod["metadata"]["labels"],
-        GRAPH: graph["metadata"]["name"],
+        GRAPH: component.graph["metadata"]["name"],
         COMPONENT: component.name,
-        NAMESPACE: dynamo_namespace(graph),
+        NAMESPACE: _dynamo_namespace(component.graph),
         **({SUBTYPE: subtype} if subtype else {}),
     }
 
 
-def template(
-    graph: Object, component: Component, platform: Platform, selector: str, worker_hash: str | None
-) -> Object:
+def template(component: Component, platform: Platform, selector: str, worker_hash: str | None) -> Object:
     """The component's pod template. selector: the name of what runs it. worker_hash: its generation, if it has one."""
-    given = component.pod["spec"]
+    graph, spec = component.graph, component.pod["spec"]
+    graph_labels = graph["metadata"].get("labels", {})
     labels = {
-        **component_labels(graph, component, platform),
-        TYPE: pod_type(component, platform),
+        **component_labels(component, platform),
+        TYPE: _pod_type(component, platform),
         SELECTOR: selector,
         "nvidia.com/metrics-enabled": "true",
         **({WORKER_HASH: worker_hash} if worker_hash else {}),
         **DISCOVERY,
         **SIMULATED,
-        **_own_labels(graph),
+        # The operator does not pass on the graph's release: the data plane asks pods for it.
+        **{key: value for key, value in graph_labels.items() if key == VERSION_LABEL},
     }
-    account = PLANNER_ACCOUNT if component.type == "planner" else account_name(graph)
     containers = [
-        _main(one, graph, component, platform, worker_hash) if one["name"] == "main" else one
-        for one in given["containers"]
+        _main(one, component, platform, worker_hash) if one["name"] == "main" else one
+        for one in spec["containers"]
     ]
     return {
         "metadata": {"labels": labels, "annotations": component.annotations},
         "spec": {
-            "serviceAccountName": account,
+            "serviceAccountName": PLANNER_ACCOUNT if component.type == "planner" else _account_name(graph),
             "terminationGracePeriodSeconds": 60,
             "securityContext": {"fsGroup": _GROUP_OF_USERS},
-            **given,
+            **spec,
             "containers": containers,
         },
     }
 
 
-def _own_labels(graph: Object) -> dict[str, str]:
-    """The label with the graph's release, which the operator does not pass on: the data plane asks pods for it."""
-    said = graph["metadata"].get("labels", {})
-    return {VERSION_LABEL: said[VERSION_LABEL]} if VERSION_LABEL in said else {}
-
-
-def _main(
-    given: Object, graph: Object, component: Component, platform: Platform, worker_hash: str | None
-) -> Object:
+def _main(given: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:
     """The container `main` on what the operator gives it; its probes are left out, nobody would ask."""
-    kind, namespace = pod_type(component, platform), dynamo_namespace(graph)
-    defaults = "worker" if component.is_worker else kind
+    kind, graph = _pod_type(component, platform), component.graph
+    namespace, defaults = _dynamo_namespace(graph), "worker" if component.is_worker else kind
     values = {
         "DYN_NAMESPACE": namespace,
         "DYN_COMPONENT": kind,
@@ -160,7 +151,7 @@ def _main(
         **({"DYN_NAMESPACE_PREFIX": namespace} if kind == "frontend" else {}),
         **({"DYN_NAMESPACE_WORKER_SUFFIX": worker_hash} if worker_hash else {}),
     }
-    env = [{"name": key, "value": value} for key, value in values.items()]
+    env: list[Object] = [{"name": key, "value": value} for key, value in values.items()]
     env += [
         {"name": key, "valueFrom": {"fieldRef": {"fieldPath": path}}} for key, path in _REFERENCES.items()
     ]
@@ -173,63 +164,42 @@ def _main(
     }
 
 
-def service_spec(graph: Object, component: Component, platform: Platform) -> Object:
-    """Of the component's Service: port 8000 `http` for frontends, 9090 `system` for others."""
+def service(
+    component: Component, platform: Platform, name: str, labels: Mapping[str, str] | None = None
+) -> Object:
+    """The component's Service: port 8000 `http` for frontends, 9090 `system` for others."""
     port, number = ("http", 8000) if component.type == "frontend" else ("system", 9090)
-    return {
-        "selector": {
-            TYPE: pod_type(component, platform),
-            NAMESPACE: dynamo_namespace(graph),
-            COMPONENT: component.name,
-        },
-        "ports": [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}],
+    selector = {
+        TYPE: _pod_type(component, platform),
+        NAMESPACE: _dynamo_namespace(component.graph),
+        COMPONENT: component.name,
     }
+    ports = [{"name": port, "port": number, "targetPort": port, "protocol": "TCP"}]
+    spec = {"selector": selector, "ports": ports}
+    return child(component.graph, "Service", name, {**(labels or {}), **DISCOVERY}, spec=spec)
 
 
-def account_name(graph: Object) -> str:
+def _account_name(graph: Object) -> str:
     """The ServiceAccount of a graph's pods, which may look for each other."""
     return f"{graph['metadata']['name']}-k8s-service-discovery"
 
 
-def companions(graph: Object) -> list[Object]:
-    """What the graph has whatever runs it."""
-    return [child(graph, "ServiceAccount", account_name(graph))]
+def accounts(graph: Object) -> list[Object]:
+    """The graph's own, and the one that the operator makes in every namespace with a graph and leaves there."""
+    metadata = {"name": PLANNER_ACCOUNT, "namespace": graph["metadata"]["namespace"], "labels": SIMULATED}
+    planner = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    return [planner, child(graph, "ServiceAccount", _account_name(graph))]
 
 
-def planner_account(namespace: str) -> Object:
-    """What the operator makes in every namespace with a graph, Planner or not, and leaves there."""
-    metadata = {"name": PLANNER_ACCOUNT, "namespace": namespace, "labels": SIMULATED}
-    return {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+def adapter(component: Component) -> Object:
+    """The component's scaling adapter as it is made: with the graph's own replicas."""
+    reference = {"name": component.graph["metadata"]["name"], "serviceName": component.name}
+    spec = {"dgdRef": reference, "replicas": component.replicas}
+    version = "nvidia.com/v1alpha1"
+    return child(component.graph, ADAPTER_KIND, component.full_name, apiVersion=version, spec=spec)
 
 
-def adapters(graph: Object) -> dict[str, Object]:
-    """The scaling adapters that the graph asks for, by component, as they are made: with the graph's own replicas."""
-    name = graph["metadata"]["name"]
-    return {
-        component.name: child(
-            graph,
-            ADAPTER_KIND,
-            f"{name}-{component.name.lower()}",
-            apiVersion="nvidia.com/v1alpha1",
-            spec={"dgdRef": {"name": name, "serviceName": component.name}, "replicas": component.replicas},
-        )
-        for component in components(graph)
-        if component.scaled
-    }
-
-
-def scaled(graph: Object, replicas: Mapping[str, int]) -> Object:
-    """The part of the graph that says how many replicas components have."""
-    metadata = {key: graph["metadata"][key] for key in ("name", "namespace")}
-    if "services" in graph["spec"]:
-        spec: Object = {"services": {name: {"replicas": count} for name, count in replicas.items()}}
-    else:
-        spec = {"components": [{"name": name, "replicas": count} for name, count in replicas.items()]}
-    return {"apiVersion": graph["apiVersion"], "kind": graph["kind"], "metadata": metadata, "spec": spec}
-
-
-def adapter_status(graph: Object, component: str) -> Object:
-    """What a scaling adapter reports: the graph's replicas and how its pods, of all generations, are found."""
-    found = next(one for one in components(graph) if one.name == component)
-    selector = f"{COMPONENT}={component},{GRAPH}={graph['metadata']['name']}"
-    return {"replicas": found.replicas, "selector": selector}
+def adapter_status(component: Component) -> Object:
+    """What its scaling adapter reports: the graph's replicas and how its pods, of all generations, are found."""
+    selector = f"{COMPONENT}={component.name},{GRAPH}={component.graph['metadata']['name']}"
+    return {"replicas": component.replicas, "selector": selector}

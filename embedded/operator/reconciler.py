@@ -7,18 +7,17 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from embedded.operator import deployments, generations, grove, pods
-from embedded.operator.admission import PRINCIPAL
 from embedded.operator.api import RETRY_SECONDS, Api, ApiError, ConflictError, collection_of, goes, path_of
 from embedded.operator.components import Object, components
-from embedded.operator.definitions import GROUP, PLURAL
+from embedded.operator.definitions import GROUP, PRINCIPAL
 from embedded.operator.platform import PROVIDER, GraphVersion, Platform, provider
 from embedded.operator.status import NO_ORCHESTRATOR, failed, status
 
-ADAPTERS = "dynamographdeploymentscalingadapters"
 FINALIZER = "nvidia.com/finalizer"
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
 _AS_PRINCIPAL = {"Impersonate-User": PRINCIPAL, "Impersonate-Group": "system:masters"}
 _IN_THE_BACKGROUND = "propagationPolicy=Background"
+_VERSIONS = {"Deployment": "apps/v1", "Pod": "v1", pods.ADAPTER_KIND: f"{GROUP}/v1alpha1"}
 _log = logging.getLogger(__name__)
 
 
@@ -38,26 +37,31 @@ class Reconciler:
         self._waiting.add(key)
         async with self._locks[key]:
             self._waiting.discard(key)
-            while not await self._tried(*key):
+            while not await self._reconcile(*key):
                 await asyncio.sleep(RETRY_SECONDS)
-
-    async def _tried(self, namespace: str, name: str) -> bool:
-        try:
-            return await self._reconcile(namespace, name)
-        except ConflictError:
-            return False
 
     async def _reconcile(self, namespace: str, name: str) -> bool:
         """One run; False if it has to be tried again."""
-        path = f"/apis/{GROUP}/{self._version}/namespaces/{namespace}/{PLURAL}/{name}"
-        graph = await self._api.request("GET", path)
-        if graph is None or goes(graph):
-            await self._end(namespace, name, graph)
-            return True
+        graph: Object = {
+            "apiVersion": f"{GROUP}/{self._version}",
+            "kind": "DynamoGraphDeployment",
+            "metadata": {"name": name, "namespace": namespace},
+        }
+        live = await self._api.request("GET", path_of(graph))
+        try:
+            if live is None or goes(live):
+                await self._end(live or graph)
+                return True
+            return await self._serve(live)
+        except ConflictError:
+            return False
+
+    async def _serve(self, graph: Object) -> bool:
+        """Makes what the graph asks for and reports it; False if that failed."""
         failure, now = "", datetime.now(UTC).isoformat(timespec="seconds")
         try:
             graph = await self._scale(await self._mark(graph))
-            await self._make(pods.planner_account(namespace))
+            await self._keep(pods.accounts(graph))
             if provider(graph, self._platform) == "grove":
                 report = await self._with_grove(graph, now)
             else:
@@ -70,6 +74,7 @@ class Reconciler:
         before = graph.get("status", {})
         if report["state"] != before.get("state"):
             message = report["conditions"][0]["message"]
+            namespace, name = (graph["metadata"][key] for key in ("namespace", "name"))
             _log.info("graph %s/%s is %s: %s", namespace, name, report["state"], message)
         if report != before:
             await self._api.set_status(graph, report)
@@ -78,49 +83,48 @@ class Reconciler:
     async def _mark(self, graph: Object) -> Object:
         """Writes the operator's finalizer and annotations into a graph that lacks them."""
         platform, metadata = self._platform, graph["metadata"]
+        annotations, finalizers = metadata.get("annotations", {}), metadata.get("finalizers", [])
         # Before 1.4 the operator does not record what runs the graph; here it may change between two stacks.
-        wanted = {ORIGIN: str(platform.version), PROVIDER: provider(graph, platform)}
+        recorded = {ORIGIN: str(platform.version), PROVIDER: provider(graph, platform)}
+        part: Object = {key: value for key, value in recorded.items() if key not in annotations}
         if generations.current_hash(graph) is None or provider(graph, platform) == "grove":
-            wanted |= generations.hashes(graph, platform)
-        said = metadata.get("annotations", {})
-        lacking = {
-            key: value
-            for key, value in wanted.items()
-            if key not in said or (key in (generations.HASH, generations.FIRST_HASH) and said[key] != value)
-        }
-        part: Object = {"annotations": lacking} if lacking else {}
-        if FINALIZER not in metadata.get("finalizers", ()):
-            part |= {"finalizers": [*metadata.get("finalizers", ()), FINALIZER]}
-        if not part:
+            marks = generations.hashes(graph, platform).items()
+            part |= {key: value for key, value in marks if annotations.get(key) != value}
+        if not part and FINALIZER in finalizers:
             return graph
-        part["resourceVersion"] = metadata["resourceVersion"]
-        return await self._api.patch(graph, {"metadata": part}) or graph
+        # Of the version that was looked at: a merge of finalizers would drop those that came meanwhile.
+        changed = {
+            "annotations": part,
+            "finalizers": [*dict.fromkeys([*finalizers, FINALIZER])],
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        return await self._api.patch(graph, {"metadata": changed}) or graph
 
     async def _scale(self, graph: Object) -> Object:
         """Makes the adapters that the graph asks for and takes over the replicas that they decide."""
-        wanted = pods.adapters(graph)
-        selector = f"labelSelector={pods.GRAPH}%3D{graph['metadata']['name']}"
-        collection = f"/apis/{GROUP}/v1alpha1/namespaces/{graph['metadata']['namespace']}/{ADAPTERS}"
-        live = {
-            adapter["spec"]["dgdRef"]["serviceName"]: adapter | {"apiVersion": "nvidia.com/v1alpha1"}
-            for adapter in (await self._api.request("GET", f"{collection}?{selector}"))["items"]
-        }
-        for component in live.keys() - wanted.keys():
-            await self._api.request("DELETE", f"{collection}/{live[component]['metadata']['name']}")
-        for component in wanted.keys() - live.keys():
-            live[component] = await self._api.request("POST", collection, wanted[component])
-        decided = {component: live[component]["spec"]["replicas"] for component in wanted}
-        if any(wanted[component]["spec"]["replicas"] != count for component, count in decided.items()):
-            graph = await self._api.apply(pods.scaled(graph, decided), **_AS_PRINCIPAL)
-        for component in wanted:
-            status = pods.adapter_status(graph, component)
-            if live[component].get("status") != status:
-                await self._api.set_status(live[component] | {"kind": pods.ADAPTER_KIND}, status)
+        scaled = {component.full_name: component for component in components(graph) if component.scaled}
+        live = await self._live(graph, pods.ADAPTER_KIND)
+        for name in live.keys() - scaled.keys():
+            await self._api.request("DELETE", path_of(live[name]))
+        for name in scaled.keys() - live.keys():
+            adapter = pods.adapter(scaled[name])
+            live[name] = await self._api.request("POST", collection_of(adapter), adapter)
+        decisions = [
+            {"op": "add", "path": f"{component.path}/replicas", "value": live[name]["spec"]["replicas"]}
+            for name, component in scaled.items()
+            if component.replicas != live[name]["spec"]["replicas"]
+        ]
+        if decisions:
+            graph = await self._api.patch(graph, decisions, "json-patch+json", **_AS_PRINCIPAL) or graph
+        for component in components(graph):
+            report = pods.adapter_status(component)
+            if component.scaled and live[component.full_name].get("status") != report:
+                await self._api.set_status(live[component.full_name], report)
         return graph
 
     async def _with_grove(self, graph: Object, now: str) -> Object:
         """Makes pods and Services; returns the graph's status."""
-        await self._keep([*pods.companions(graph), *grove.services(graph, self._platform)])
+        await self._keep(grove.services(graph, self._platform))
         wanted = {pod["metadata"]["name"]: pod for pod in grove.wanted_pods(graph, self._platform)}
         live = await self._live(graph, "Pod")
         for name, pod in live.items():
@@ -135,7 +139,6 @@ class Reconciler:
 
     async def _with_deployments(self, graph: Object, now: str) -> tuple[Object, Object]:
         """Makes Deployments, generation after generation; returns the graph and its status."""
-        await self._keep(pods.companions(graph))
         if deployments.spans_nodes(graph):
             return graph, failed(graph, NO_ORCHESTRATOR, now)
         live, rollout = await self._live(graph, "Deployment"), None
@@ -146,12 +149,12 @@ class Reconciler:
                 graph, rollout = await self._api.patch(graph, {"metadata": done}) or graph, None
         if rollout is None:
             await self._end_old(graph, live.values())
-        new = rollout.new if rollout else {}
         for component in components(graph):
-            await self._keep(deployments.workload(graph, component, self._platform, new))
-        if rollout:
-            for name, replicas in rollout.old.items():
-                await self._set_replicas(live[name], replicas)
+            new = rollout.new if rollout else {}
+            await self._keep(deployments.workload(component, self._platform, new))
+        for name, replicas in (rollout.old if rollout else {}).items():
+            if live[name]["spec"]["replicas"] != replicas:
+                await self._api.patch(live[name], {"spec": {"replicas": replicas}})
         live = await self._live(graph, "Deployment")
         lacking = deployments.lacking(graph, live.values())
         return graph, status(graph, lacking, now, rolling=rollout is not None)
@@ -164,15 +167,6 @@ class Reconciler:
                 for one in (deployment, deployment | {"apiVersion": "v1", "kind": "Service"}):
                     await self._api.request("DELETE", f"{path_of(one)}?{_IN_THE_BACKGROUND}")
 
-    async def _set_replicas(self, deployment: Object, replicas: int) -> None:
-        if deployment["spec"]["replicas"] != replicas:
-            await self._api.patch(deployment, {"spec": {"replicas": replicas}})
-
-    async def _make(self, wanted: Object) -> None:
-        """Makes what is not there yet and is nobody's afterwards."""
-        if await self._api.request("GET", path_of(wanted)) is None:
-            await self._api.apply(wanted)
-
     async def _keep(self, wanted: Iterable[Object]) -> None:
         """Applies what is not as it should be."""
         for one in wanted:
@@ -182,29 +176,28 @@ class Reconciler:
 
     async def _live(self, graph: Object, kind: str) -> dict[str, Object]:
         """The graph's objects of a kind, by name."""
-        version = {"Deployment": "apps/v1", "Pod": "v1"}[kind]
-        any_of_them = {"apiVersion": version, "kind": kind, "metadata": graph["metadata"]}
-        selector = f"labelSelector={pods.GRAPH}%3D{graph['metadata']['name']}"
-        answer = await self._api.request("GET", f"{collection_of(any_of_them)}?{selector}")
-        return {
-            one["metadata"]["name"]: one | {"apiVersion": version, "kind": kind} for one in answer["items"]
-        }
+        answer = await self._api.request("GET", _of_graph(graph, kind))
+        more = {"apiVersion": _VERSIONS[kind], "kind": kind}
+        return {one["metadata"]["name"]: one | more for one in answer["items"]}
 
-    async def _end(self, namespace: str, name: str, graph: Object | None) -> None:
+    async def _end(self, graph: Object) -> None:
         """Ends what runs for a graph that goes or is gone, and lets the graph go.
 
         The garbage collector would end it too, but learns of a new kind only after 30 s.
         """
-        selector = f"labelSelector={pods.GRAPH}%3D{name}"
-        for kind in ("/apis/apps/v1", "/api/v1"):
-            plural = "deployments" if "apps" in kind else "pods"
-            collection = f"{kind}/namespaces/{namespace}/{plural}"
-            await self._api.request("DELETE", f"{collection}?{selector}&{_IN_THE_BACKGROUND}")
-        finalizers = graph["metadata"].get("finalizers", []) if graph else []
-        if graph and FINALIZER in finalizers:
+        for kind in ("Deployment", "Pod"):
+            await self._api.request("DELETE", f"{_of_graph(graph, kind)}&{_IN_THE_BACKGROUND}")
+        finalizers = graph["metadata"].get("finalizers", [])
+        if FINALIZER in finalizers:
             left = [one for one in finalizers if one != FINALIZER]
             version = graph["metadata"]["resourceVersion"]
             await self._api.patch(graph, {"metadata": {"finalizers": left, "resourceVersion": version}})
+
+
+def _of_graph(graph: Object, kind: str) -> str:
+    """Where the graph's objects of a kind are listed."""
+    collection = collection_of({"apiVersion": _VERSIONS[kind], "kind": kind, "metadata": graph["metadata"]})
+    return f"{collection}?labelSelector={pods.GRAPH}%3D{graph['metadata']['name']}"
 
 
 def _is_made_of(live: Object, wanted: Object) -> bool:

@@ -10,36 +10,32 @@ NO_ORCHESTRATOR = "no multinode orchestrator available"
 def status(graph: Object, lacking: Sequence[str], now: str, *, rolling: bool = False) -> Object:
     """Of a graph that is served, or not yet: lacking says of what. now: RFC 3339."""
     if rolling:
-        state, reason, message = "pending", "rolling_update_in_progress", "Rolling update in progress"
+        report = _report(graph, "pending", "rolling_update_in_progress", "Rolling update in progress", now)
     elif lacking:
-        state, reason = "pending", "some_resources_are_not_ready"
         message = f"Resources not ready: {'; '.join(lacking)}"
+        report = _report(graph, "pending", "some_resources_are_not_ready", message, now)
     else:
-        state, reason, message = "successful", "all_resources_are_ready", "All resources are ready"
-    generation = graph["metadata"]["generation"]
-    return {
-        "state": state,
-        "observedGeneration": generation,
-        "conditions": [_ready(graph, state, reason, message, now)],
-    }
+        report = _report(graph, "successful", "all_resources_are_ready", "All resources are ready", now)
+    return {**report, "observedGeneration": graph["metadata"]["generation"]}
 
 
 def failed(graph: Object, failure: str, now: str) -> Object:
     """Of a graph of which something could not be made."""
     one = failure == NO_ORCHESTRATOR
     reason = "no_multinode_orchestrator" if one else "failed_to_reconcile_the_resources"
-    return {"state": "failed", "conditions": [_ready(graph, "failed", reason, failure, now)]}
+    return _report(graph, "failed", reason, failure, now)
 
 
-def _ready(graph: Object, state: str, reason: str, message: str, now: str) -> Object:
-    """The condition Ready, whose time moves with its value alone."""
+def _report(graph: Object, state: str, reason: str, message: str, now: str) -> Object:
+    """With the condition Ready, whose time moves with its value alone."""
     before: Object = next(iter(graph.get("status", {}).get("conditions", ())), {})
-    holds = str(state == "successful")
-    return {
+    value = str(state == "successful")
+    condition = {
         "type": "Ready",
-        "status": holds,
+        "status": value,
         "reason": reason,
         "message": message,
         "observedGeneration": graph["metadata"]["generation"],
-        "lastTransitionTime": before["lastTransitionTime"] if before.get("status") == holds else now,
+        "lastTransitionTime": before["lastTransitionTime"] if before.get("status") == value else now,
     }
+    return {"state": state, "conditions": [condition]}

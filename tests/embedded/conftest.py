@@ -13,8 +13,7 @@ import pytest
 
 from embedded import cluster as embedded_cluster
 from embedded.cluster import ClusterError
-from embedded.operator import admission
-from embedded.operator.definitions import definitions
+from embedded.operator import definitions
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.processes import locked
 from facts.releases import LATEST_PATCH, Version
@@ -74,10 +73,10 @@ def served_graphs(
     cluster: Cluster, version: GraphVersion, schemas: dict[str, Any], group: str, platform: Platform
 ) -> Iterator[str]:
     """One version of the DynamoGraphDeployment, with the platform's rules, in an API group of a test's own."""
-    definition, _ = definitions(version, platform.version, schemas)
+    definition, _ = definitions.definitions(version, platform, schemas)
     definition["spec"]["group"] = group
     definition["metadata"]["name"] = f"dynamographdeployments.{group}"
-    rules, binding = admission.policy(platform)
+    rules, binding = definitions.policy(platform)
     rules["metadata"]["name"] = binding["metadata"]["name"] = binding["spec"]["policyName"] = group
     rules["spec"]["matchConstraints"]["resourceRules"][0]["apiGroups"] = [group]
     made = {"apiVersion": "v1", "kind": "List", "items": [definition, rules, binding]}
@@ -85,13 +84,13 @@ def served_graphs(
     # Names first: a definition has no conditions before, and kubectl fails on none.
     for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
         cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=90s")
-    probe = admission.probe(version, rules) | {"apiVersion": f"{group}/{version}"}
+    probe = definitions.probe(version, rules) | {"apiVersion": f"{group}/{version}"}
 
     def in_force() -> bool:
         try:
             cluster.kubectl("create", "--dry-run=server", "--filename=-", stdin=json.dumps(probe))
         except ClusterError as error:
-            return admission.IN_FORCE in str(error)
+            return definitions.IN_FORCE in str(error)
         return False
 
     eventually(in_force)

@@ -36,7 +36,7 @@ def made(graph: Graph, platform: Platform) -> dict[str, Any]:
     """The stand-in's objects of a graph, in the form in which the operator's are kept."""
     workloads: list[tuple[str, dict[str, Any], dict[str, Any]]] = []
     for component in components(graph):
-        workload, service = deployments.workload(graph, component, platform)
+        workload, service = deployments.workload(component, platform)
         workloads.append((component.name, workload, service))
     marks = [(worker_hash(graph), "HASH")]
     found: dict[str, Any] = normal.replaced(

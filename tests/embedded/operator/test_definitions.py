@@ -8,8 +8,7 @@ from typing import Any, get_args
 import pytest
 
 from embedded.cluster import ClusterError
-from embedded.operator import admission
-from embedded.operator.definitions import definitions, structural
+from embedded.operator import definitions
 from embedded.operator.platform import GraphVersion, Platform
 from facts.releases import Version
 from tests.embedded.conftest import NEWEST, Cluster, served_graphs
@@ -39,10 +38,10 @@ DECODE = "spec/services/TrtllmDecodeWorker"
 
 
 def test_references_become_closed_schemas() -> None:
-    quantity = structural(SCHEMAS, "Quantity")
+    quantity = definitions.structural(SCHEMAS, "Quantity")
     assert quantity["x-kubernetes-int-or-string"] is True
     part = {"type": "object", "properties": {"size": quantity}}
-    assert structural(SCHEMAS, "Whole") == {
+    assert definitions.structural(SCHEMAS, "Whole") == {
         "type": "object",
         "required": ["name"],
         "properties": {
@@ -91,7 +90,7 @@ def test_every_object_is_closed(schemas: dict[str, Any]) -> None:
                 yield from leaves(child)
 
     for version in get_args(GraphVersion):
-        definition, _ = definitions(version, NEWEST, schemas)
+        definition, _ = definitions.definitions(version, Platform(version=NEWEST), schemas)
         (served,) = definition["spec"]["versions"]
         found = list(leaves(served["schema"]["openAPIV3Schema"]["properties"]["spec"]))
         assert len(found) > 1000
@@ -158,7 +157,7 @@ def test_a_component_has_the_fields_of_its_release(
 ) -> None:
     """Server-side apply fails on a field that the operator's release does not declare."""
     for version in get_args(GraphVersion):
-        definition, _ = definitions(version, Version(*release), schemas)
+        definition, _ = definitions.definitions(version, Platform(version=Version(*release)), schemas)
         assert ("runtimeVersionOverride" in json.dumps(definition)) == known
 
 
@@ -174,8 +173,8 @@ def test_a_component_has_the_fields_of_its_release(
 def test_rules_are_those_of_the_platform(
     release: tuple[int, int, int], grove: bool, left_out: set[str]
 ) -> None:
-    rules, _ = admission.policy(Platform(version=Version(*release), grove=grove))
-    every, _ = admission.policy(Platform(version=NEWEST, grove=True))
+    rules, _ = definitions.policy(Platform(version=Version(*release), grove=grove))
+    every, _ = definitions.policy(Platform(version=NEWEST, grove=True))
     assert len(every["spec"]["validations"]) - len(rules["spec"]["validations"]) == len(left_out)
     assert all(words in json.dumps(every) for words in left_out)
     assert not any(words in json.dumps(rules["spec"]["validations"]) for words in left_out)
@@ -183,7 +182,7 @@ def test_rules_are_those_of_the_platform(
 
 def test_the_probe_of_other_rules_is_another() -> None:
     probes = {
-        admission.probe("v1beta1", admission.policy(Platform(version=Version(1, minor)))[0])["metadata"][
+        definitions.probe("v1beta1", definitions.policy(Platform(version=Version(1, minor)))[0])["metadata"][
             "name"
         ]
         for minor in (2, 3, 4)

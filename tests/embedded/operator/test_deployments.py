@@ -20,9 +20,7 @@ both = pytest.mark.parametrize("graph", [stored(alpha()), stored(beta())], ids=[
 
 def made(graph: Graph, platform: Platform = PLATFORM) -> dict[str, list[dict[str, Any]]]:
     """By component: its Deployment and Service."""
-    return {
-        component.name: deployments.workload(graph, component, platform) for component in components(graph)
-    }
+    return {component.name: deployments.workload(component, platform) for component in components(graph)}
 
 
 def workers(graph: Graph) -> Graph:
@@ -125,7 +123,8 @@ def test_a_planner_runs_under_the_account_that_every_namespace_gets() -> None:
     assert template["serviceAccountName"] == "planner-serviceaccount"
     ports = {port["name"]: port["containerPort"] for port in template["containers"][0]["ports"]}
     assert ports == {"metrics": 9085, "system": 9090}
-    assert pods.planner_account("default")["metadata"]["name"] == "planner-serviceaccount"
+    accounts = {one["metadata"]["name"]: "ownerReferences" in one["metadata"] for one in pods.accounts(graph)}
+    assert accounts == {"planner-serviceaccount": False, "gpt-oss-disagg-k8s-service-discovery": True}
 
 
 @pytest.mark.parametrize(
@@ -168,7 +167,7 @@ def test_one_worker_a_component_stays_until_its_successor_serves() -> None:
     assert first.new == dict.fromkeys(names, 1)
     assert set(first.old.values()) == {1}
     pending = generations.rollout(graph, [*old, *(generation(name, mark, 1, 0) for name in names)])
-    assert (pending.new, pending.old, pending.updated) == (first.new, first.old, ())
+    assert (pending.new, pending.old, pending.complete) == (first.new, first.old, False)
     served = generations.rollout(graph, [*old, *(generation(name, mark, 1) for name in names)])
     assert set(served.old.values()) == {0}
     assert not served.complete

@@ -154,7 +154,7 @@ def test_services_select_their_own_pods(graph: Graph) -> None:
 
 @both
 def test_everything_belongs_to_the_graph(graph: Graph) -> None:
-    for one in (*wanted_pods(graph), *pods.companions(graph)):
+    for one in (*wanted_pods(graph), *pods.accounts(graph)[1:]):
         assert [owner["uid"] for owner in one["metadata"]["ownerReferences"]] == ["11111111-2222"]
         assert one["metadata"]["labels"]["dynamo-gpt-oss/simulated"] == "true"
 
