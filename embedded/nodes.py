@@ -3,7 +3,7 @@
 What is left out: what no graph and no check of this project asks for. Nothing runs on these nodes; kwok plays kubelet.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from facts.hardware import GPU_MEMORY_MIB, GPU_PRODUCT, INSTANCE_TYPES, InstanceType
@@ -17,16 +17,11 @@ _ROOT_DISK_GB = 100
 
 
 def node(
-    instance: InstanceType,
-    name: str,
-    zone: str,
-    pool_labels: Mapping[str, str] | None = None,
-    taints: Sequence[Mapping[str, str]] = (),
+    instance: InstanceType, name: str, zone: str, pool_labels: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
     """The Node object, status included, of one simulated instance.
 
-    zone: an availability or local zone, for example `us-east-1a`. pool_labels: of the node's pool, over the
-    node's own. taints: besides `nvidia.com/gpu=true:NoSchedule`, which every GPU node has.
+    zone: an availability or local zone, for example `us-east-1a`. pool_labels: of the node's pool, over the node's own.
     """
     capacity = _capacity(instance)
     return {
@@ -46,7 +41,7 @@ def node(
                 **(pool_labels or {}),
             },
         },
-        "spec": {"taints": [*([GPU_TAINT.on_node] if instance.gpus else []), *map(dict, taints)]},
+        "spec": {"taints": [GPU_TAINT.on_node] if instance.gpus else []},
         "status": {
             "capacity": capacity,
             "allocatable": {**capacity, **_allocatable(instance)},

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,7 @@ import psutil
 Report = Callable[[str], None]
 """Takes one line of progress for the user."""
 
+PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 _SECONDS_TO_START = 10
 _SECONDS_TO_END = 20
 _children: list[subprocess.Popen[bytes]] = []
@@ -54,15 +56,14 @@ def watch(
     report: Report,
     *,
     seconds: float,
-    cwd: Path | None = None,
-    environment: Mapping[str, str] | None = None,
+    **options: Any,
 ) -> tuple[int, str]:
     """Run a command that takes long; returns its code and output. Every so many seconds its progress is told.
 
-    errors: where its standard error goes. It ends with the caller.
+    errors: where its standard error goes. options: of subprocess.Popen. It ends with the caller.
     """
     with tempfile.TemporaryFile("w+") as output:
-        process = subprocess.Popen(command, cwd=cwd, env=environment, stdout=output, stderr=errors)
+        process = subprocess.Popen(command, stdout=output, stderr=errors, **options)
         try:
             while process.poll() is None:
                 try:
@@ -74,6 +75,14 @@ def watch(
             process.wait()
         output.seek(0)
         return process.returncode, output.read()
+
+
+def run(command: Sequence[str | Path], **environment: str) -> str:
+    """Runs a command to its end; returns the last words of its standard error if it failed, or else nothing."""
+    result = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
+    )
+    return (result.stderr.strip()[-800:] or f"exit code {result.returncode}") if result.returncode else ""
 
 
 def free_ports(count: int) -> list[int]:

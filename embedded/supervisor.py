@@ -15,15 +15,7 @@ from typing import Any
 
 from embedded import endpoints, processes
 from embedded.dynamo import DynamoError, Installation
-from embedded.dynamo_graph import (
-    DISCOVERY,
-    ENGINE,
-    FRONTEND,
-    Graph,
-    Process,
-    environment,
-    plan,
-)
+from embedded.dynamo_graph import DISCOVERY, ENGINE, FRONTEND, Graph, Process, environment, plan
 
 USUAL_PORT = 8000
 """The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""

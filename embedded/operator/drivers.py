@@ -6,11 +6,9 @@ import kopf
 
 from embedded.operator.api import goes
 from embedded.operator.components import Object
-from embedded.operator.platform import SIMULATED
+from embedded.operator.platform import PROVISIONER, SIMULATED
 from facts.hardware import GPU_PRODUCT, Gpu
 
-PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
-"""Of the StorageClass whose claims are bound here."""
 CHANNEL_CLASS, CHANNEL_DRIVER = "compute-domain-default-channel.nvidia.com", "compute-domain.nvidia.com"
 
 

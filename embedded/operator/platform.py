@@ -13,6 +13,8 @@ GraphVersion = Literal["v1alpha1", "v1beta1"]
 SIMULATED = {nodes.SIMULATED: "true"}
 """Label of everything that the stand-in creates."""
 
+PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
+"""Of the StorageClass whose claims the stand-in binds."""
 PROVIDER = "nvidia.com/workload-provider"
 
 

@@ -48,11 +48,7 @@ _ENVIRONMENT = {
 }
 _COMMAND = {"command": ["/bin/sh", "-c"]}
 _FRONTEND_COMMAND = {"command": ["python3"], "args": ["-m", "dynamo.frontend"]}
-_REFERENCES = {
-    "POD_NAME": "metadata.name",
-    "POD_NAMESPACE": "metadata.namespace",
-    "POD_UID": "metadata.uid",
-}
+_REFERENCES = {"POD_NAME": "metadata.name", "POD_NAMESPACE": "metadata.namespace", "POD_UID": "metadata.uid"}
 
 
 def child(

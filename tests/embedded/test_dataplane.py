@@ -15,14 +15,15 @@ import pytest
 
 from embedded import dynamo, endpoints
 from embedded.dynamo import DynamoError, Installation
-from embedded.dynamo_graph import GRAPH, Graph, Worker, desired, plan
+from embedded.dynamo_graph import Graph, Worker, desired, plan
+from embedded.operator.pods import GRAPH
 from embedded.paths import PROJECT
 from manifests.names import VERSION_LABEL
 from tests.embedded.conftest import Cluster
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, NEWEST, PARSERS, DataPlane, worker
 
 pytestmark = pytest.mark.xdist_group("live-engine")
-INSTALLED = Installation("1.2.1", Path("/venv/bin/python"), Path("/models"), Path("/vocabulary"))
+INSTALLED = Installation(Path("/venv/bin/python"), Path("/models"), Path("/vocabulary"))
 TRTLLM = ["python3", "-m", "dynamo.trtllm"]
 
 

@@ -42,10 +42,9 @@ def test_a_gpu_node_shows_what_gpu_feature_discovery_and_the_device_plugins_show
 
 
 def test_a_cpu_node_has_no_trace_of_gpus() -> None:
-    taint = {"key": "dedicated", "value": "system", "effect": "NoSchedule"}
-    node = nodes.node(CPU, "cpu-7", "us-east-1a", taints=[taint])
+    node = nodes.node(CPU, "cpu-7", "us-east-1a")
     assert not [label for label in node["metadata"]["labels"] if "nvidia" in label or "efa" in label]
-    assert node["spec"]["taints"] == [taint]
+    assert node["spec"]["taints"] == []
     assert set(node["status"]["capacity"]) == {"cpu", "memory", "ephemeral-storage", "pods"}
     assert node["status"]["allocatable"]["cpu"] == "15890m"
 
