@@ -5,8 +5,9 @@ ARGS   ?=
 VENV   := .venv
 RUN    := $(VENV)/bin/python
 STAMP  := $(VENV)/.requirements
+PACK   := $(VENV)/policy/.requirements
 
-.PHONY: help setup doctor leftovers let-in up down status synth diff verify bench cost timeline chat lint types test clean
+.PHONY: help setup policy doctor leftovers let-in up down status synth diff verify bench cost timeline chat lint types test clean
 
 help:
 	@echo "make up      deploy STACK (default: dev, on an embedded cluster) and wait until it is ready"
@@ -14,6 +15,7 @@ help:
 	@echo "make down    take it down again and leave nothing running"
 	@echo "make leftovers   what AWS still has of a STACK that was taken down"
 	@echo "make let-in  let this machine in to the API server of a STACK that another address deployed"
+	@echo "make policy  what \`pulumi preview --policy-pack policy\` needs beside the program"
 	@echo "make test    lint, types and every test"
 	@echo "make status | synth | diff | verify | chat | bench | cost | timeline   the other verbs, STACK=... ARGS=..."
 
@@ -25,6 +27,14 @@ $(STAMP): requirements.txt requirements-dev.txt
 	@echo "install requirements-dev.txt into .venv"
 	@$(RUN) -m pip install --quiet --disable-pip-version-check --requirement requirements-dev.txt
 	@touch $(STAMP)
+
+policy: $(PACK)
+
+$(PACK): policy/requirements.txt | $(STAMP)
+	@test -x $(VENV)/policy/bin/python || $(RUN) -m venv $(VENV)/policy
+	@echo "install policy/requirements.txt into $(VENV)/policy"
+	@$(VENV)/policy/bin/python -m pip install --quiet --disable-pip-version-check --requirement policy/requirements.txt
+	@touch $(PACK)
 
 doctor leftovers let-in up down status synth verify chat cost timeline: setup
 	@$(RUN) -m ops $@ --stack $(STACK) $(ARGS)
@@ -42,7 +52,7 @@ lint: setup
 types: setup
 	@$(RUN) -m mypy .
 
-test: lint types
+test: lint types policy
 	@$(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
 
 clean:

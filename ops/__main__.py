@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,6 +17,7 @@ from ops.diff import diff as changes
 from ops.evaluate import evaluate
 from ops.progress import Progress, tell
 from ops.pulumi import interruption, stack_config
+from policy.check import Finding
 from targets.errors import UserError
 
 PROJECT = Path(__file__).resolve().parent.parent
@@ -45,14 +47,32 @@ def synth(
     form: Annotated[
         synthesis.Format, typer.Option("--format", help="What to write.")
     ] = synthesis.Format.TREE,
+    check: Annotated[
+        bool, typer.Option("--check", help="Hold it to the rules of policy/ instead; 1 if it is refused.")
+    ] = False,
 ) -> None:
     """Write every resource that the stack would register."""
-    evaluation = evaluate(PROJECT, stack_config.load(PROJECT, stack))
+    stack_file = stack_config.load(PROJECT, stack)
+    evaluation = evaluate(PROJECT, stack_file)
+    if check:
+        from ops import policy
+
+        _say_findings(policy.check(evaluation, stack_file))
+        return
     if form is not synthesis.Format.TREE:
         typer.echo(synthesis.render(evaluation, form), nl=False)
         return
     for path in synthesis.write_tree(evaluation, out or PROJECT / "out" / stack):
         typer.echo(path)
+
+
+def _say_findings(findings: Sequence[Finding]) -> None:
+    for finding in findings:
+        typer.echo(finding)
+    refused = sum(finding.level == "mandatory" for finding in findings)
+    typer.echo(f"{refused} mandatory, {len(findings) - refused} advisory")
+    if refused:
+        raise typer.Exit(1)
 
 
 @app.command()

@@ -15,6 +15,7 @@ from stacks.sections.ingress import IngressSettings
 from stacks.sections.monitoring import MonitoringSettings
 from stacks.sections.observability import ObservabilitySettings
 from stacks.sections.platform import PlatformSettings
+from stacks.sections.policy import PolicySettings
 from stacks.sections.pool import AdditionalPool, PoolSettings
 from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.sizing import SizingSettings
@@ -79,5 +80,7 @@ class Settings(Strict):
     """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
     """The load that the main graph is measured with."""
+    policy: PolicySettings = PolicySettings()
+    """What the stack is held to beyond what can work."""
     sizing: SizingSettings | None = None
     """What Dynamo's profiler is asked about the main graph's engine and pool."""

@@ -24,6 +24,7 @@ FORBIDDEN = {
     "components": OURS - {"facts", "targets", "pods", "manifests", "components"},
     "stacks": OURS - {*PROGRAM},
     "docs": CLOUD | OURS - {"facts", "targets", "stacks", "docs"},
+    "policy": CLOUD | OURS - {"facts", "targets", "stacks", "policy"},
     "ops": {"tests"},
     "measure": {"tests", "components", "ops"},
     "embedded": {"tests", "components", "measure", "ops", "stacks"},

@@ -49,7 +49,7 @@ def written(key: str) -> str:
         return key.replace("graphs.", "graphs[].")
     for before, after in (
         ("graph.", ""), ("graphs.", ""), ("pools.", "pools[]."), (".tolerations.", ".tolerations[]."),
-        (".shapes.", ".shapes.NAME."),
+        (".shapes.", ".shapes.NAME."), (".rules.", ".rules.NAME."),
     ):  # fmt: skip
         key = key.replace(before, after, 1) if before.startswith(".") or key.startswith(before) else key
     return key
