@@ -64,17 +64,17 @@ class Go:
 def binary(report: Report) -> Path:
     """The binary that is etcd, kube-apiserver, kube-controller-manager, kube-scheduler and kubectl.
 
-    Takes about 5 minutes on 2 cores, see `built`.
+    Takes about 5 minutes on 2 cores, see `build`.
     """
-    return built(Program(_MODULES / "controlplane", "."), report)
+    return build(Program(_MODULES / "controlplane", "."), report)
 
 
 def kwok(report: Report) -> Path:
     """The binary that plays kubelets, built like `binary` (about a minute)."""
-    return built(Program(_MODULES / "kwok", "sigs.k8s.io/kwok/cmd/kwok"), report)
+    return build(Program(_MODULES / "kwok", "sigs.k8s.io/kwok/cmd/kwok"), report)
 
 
-def built(program: Program, report: Report) -> Path:
+def build(program: Program, report: Report) -> Path:
     """The program's binary, in the cache.
 
     Built once per content of the module, Go version and platform, safely by several processes at a time.

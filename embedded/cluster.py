@@ -96,7 +96,7 @@ def start(
     """
     programs = {"controlplane": str(build.binary(report)), "kwok": str(build.kwok(report))}
     state.parent.mkdir(parents=True, exist_ok=True)
-    with processes.locked(state.parent, report, "another start or stop of this cluster"):
+    with processes.lock(state.parent, report, "another start or stop of this cluster"):
         began = time.monotonic()
         ports = _prepare(state, programs)
         daemons = _daemons(state, programs, ports, graph_version, platform)
@@ -114,10 +114,10 @@ def stop(report: Report, state: Path = STATE) -> None:
     """Ends what `start` started, last first, and removes the state folder. Raises ClusterError if not ours."""
     ended: list[str] = []
     if state.exists():
-        with processes.locked(state.parent, report, "another start or stop of this cluster"):
+        with processes.lock(state.parent, report, "another start or stop of this cluster"):
             _refuse_foreign(state)
             # What others started in this folder lives on the cluster, so it goes first.
-            guests = [name for name in processes.recorded(state) if name not in _PARTS]
+            guests = [name for name in processes.daemons(state) if name not in _PARTS]
             ended = [name for name in (*guests, *reversed(_PARTS)) if processes.end(state, name)]
             for folder in filter(Path.is_dir, state.iterdir()):
                 shutil.rmtree(folder)  # before the marker, so that a stop that is killed can be repeated
@@ -237,9 +237,9 @@ def _keep_running(daemon: Daemon, state: Path) -> bool:
     while not _serves(daemon, state):
         for name in dict.fromkeys(("etcd", daemon.name)):
             if not processes.find(state, name):
-                raise _failed(state, name, "ended")
+                raise _failure(state, name, "ended")
         if time.monotonic() > deadline:
-            raise _failed(state, daemon.name, f"is not ready after {_READY_SECONDS} s")
+            raise _failure(state, daemon.name, f"is not ready after {_READY_SECONDS} s")
         time.sleep(0.1)
     return started
 
@@ -256,7 +256,7 @@ def _operator_ready(state: Path) -> Path:
     return state / "operator-ready"
 
 
-def _failed(state: Path, name: str, what: str) -> ClusterError:
+def _failure(state: Path, name: str, what: str) -> ClusterError:
     log = processes.log_file(state, name)
     lines = log.read_text(errors="replace").splitlines()[-8:]
     return ClusterError("\n".join([f"{name} {what} (log: {log}):", *lines]))

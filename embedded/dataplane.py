@@ -23,7 +23,7 @@ from typing import Any
 import kopf
 
 from embedded import dynamo
-from embedded.dynamo_graph import desired
+from embedded.dynamo_graph import graphs_of
 from embedded.operator.pods import GRAPH
 from embedded.supervisor import Supervisor
 
@@ -62,7 +62,7 @@ def main() -> None:
     try:
         while True:
             try:
-                supervisor.step(desired(pods()))
+                supervisor.step(graphs_of(pods()))
             except OSError as error:
                 _log.warning("the API server does not answer, what runs keeps running: %s", error)
             time.sleep(_SECONDS_BETWEEN_LOOKS)

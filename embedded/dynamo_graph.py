@@ -93,7 +93,7 @@ class _Member:
         return next((word for word in words if word in _ROLES), "agg")
 
 
-def desired(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
+def graphs_of(pods: Iterable[Mapping[str, Any]]) -> list[Graph]:
     """The graphs to serve, from the API server's pods; those that do not run or are being deleted do not count."""
     members: dict[tuple[str, str], list[_Member]] = {}
     for pod in pods:
@@ -156,11 +156,13 @@ def _worker(member: _Member, role: str) -> Worker:
     )
 
 
-def plan(graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE) -> list[Process]:
+def processes_of(
+    graph: Graph, installed: Installation, port: int, engine: Sequence[str] = ENGINE
+) -> list[Process]:
     """The processes of a graph: its frontend first, then its workers under their pods' names."""
     module = (str(installed.python), "-m")
     flags = (word.replace(CACHE_PATH, str(installed.models)) for word in graph.frontend)
-    # Of an option that is said twice the last one counts.
+    # Of an option that comes twice the last one counts.
     here = ("--http-host", "127.0.0.1", "--http-port", str(port))
     frontend = Process(FRONTEND, graph.uid, (*module, _FRONTEND_MODULE, *flags, *here))
     # The namespace that Dynamo's operator gives a graph.

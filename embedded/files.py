@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from embedded.processes import Report, locked
+from embedded.processes import Report, lock
 
 
 def write_whole(path: Path, text: str, *, mode: int = 0o666) -> None:
@@ -27,7 +27,7 @@ def fill_once(folder: Path, make: Callable[[Path], object], report: Report, what
     """The same unless it is there, by one process at a time. what: is waited for meanwhile, for those who wait."""
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with locked(folder.with_name(f"{folder.name}.lock"), report, what):
+        with lock(folder.with_name(f"{folder.name}.lock"), report, what):
             if not folder.exists():
                 fill(folder, make)
     return folder

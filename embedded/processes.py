@@ -35,7 +35,7 @@ class Daemon:
 
 
 @contextmanager
-def locked(path: Path, report: Report, what: str) -> Iterator[None]:
+def lock(path: Path, report: Report, what: str) -> Iterator[None]:
     """Holds an exclusive lock on a file (made if missing) or folder; says it when it waits, for `what`."""
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -190,7 +190,7 @@ def _ended(process: psutil.Process) -> bool:
         return True
 
 
-def recorded(state: Path) -> list[str]:
+def daemons(state: Path) -> list[str]:
     """Names of the daemons that were started here and not ended, running or killed."""
     return sorted(path.stem for path in _pid_file(state, "any").parent.glob("*.json"))
 

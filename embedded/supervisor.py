@@ -15,7 +15,7 @@ from typing import Any
 
 from embedded import endpoints, processes
 from embedded.dynamo import DynamoError, Installation
-from embedded.dynamo_graph import DISCOVERY, ENGINE, FRONTEND, Graph, Process, environment, plan
+from embedded.dynamo_graph import DISCOVERY, ENGINE, FRONTEND, Graph, Process, environment, processes_of
 
 USUAL_PORT = 8000
 """The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
@@ -96,18 +96,18 @@ class Supervisor:
 
     def step(self, graphs: Iterable[Graph]) -> None:
         """Does what there is to do now; it waits for what it ends, some seconds at most."""
-        wanted = {graph.key: graph for graph in graphs}
-        for key in self._served.keys() - wanted.keys():
+        desired = {graph.key: graph for graph in graphs}
+        for key in self._served.keys() - desired.keys():
             served = self._served.pop(key)
             served.end(served.running)
-        for key, graph in wanted.items():
+        for key, graph in desired.items():
             served = self._served.setdefault(key, _Served(self._state / _FOLDER / key))
             self._make_ready(served, graph.release)
             if served.installed:
                 self._keep(served, served.installed, graph)
             else:
                 served.end(served.running)
-        entries = {key: _entry(self._served[key], graph) for key, graph in wanted.items()}
+        entries = {key: _entry(self._served[key], graph) for key, graph in desired.items()}
         if entries != endpoints.read(self._state):
             endpoints.write(self._state, entries)
 
@@ -127,10 +127,10 @@ class Supervisor:
             served.reason, served.next_try = str(error), time.monotonic() + _SECONDS_BETWEEN_INSTALLATIONS
 
     def _keep(self, served: _Served, installed: Installation, graph: Graph) -> None:
-        """Brings the processes of one graph to the wanted ones."""
-        wanted = plan(graph, installed, served.port, self._engine)
+        """Brings the processes of one graph to the desired ones."""
+        desired = processes_of(graph, installed, served.port, self._engine)
         frontend = served.running.get(FRONTEND)
-        if frontend and frontend.process != wanted[0]:
+        if frontend and frontend.process != desired[0]:
             served.end(served.running)
         elif frontend and frontend.has_ended():
             # Its workers start anew too: on the old discovery directory it would believe in workers that are dead.
@@ -139,12 +139,12 @@ class Supervisor:
                 return
         if served.running.keys() <= {FRONTEND} and (not frontend or frontend.has_ended()):
             self._clear(served, graph.key)
-            wanted = plan(graph, installed, served.port, self._engine)
-        uids = {process.name: process.uid for process in wanted}
+            desired = processes_of(graph, installed, served.port, self._engine)
+        uids = {process.name: process.uid for process in desired}
         served.end(
             [name for name, running in served.running.items() if uids.get(name) != running.process.uid]
         )
-        for process in wanted:
+        for process in desired:
             current = served.running.get(process.name)
             if current and not (current.has_ended() and current.may_restart()):
                 continue

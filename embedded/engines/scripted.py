@@ -93,5 +93,5 @@ def parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    given = parser().parse_args()
-    worker.run(ScriptedEngine(given).generate, given)
+    arguments = parser().parse_args()
+    worker.run(ScriptedEngine(arguments).generate, arguments)

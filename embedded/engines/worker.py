@@ -1,6 +1,6 @@
 """A worker among Dynamo's: it registers the model with the runtime and serves an engine's answers.
 
-All that Dynamo's Python interface has changed from release to release is said here.
+What Dynamo's Python interface has changed from release to release is here alone.
 """
 
 import argparse

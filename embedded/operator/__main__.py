@@ -47,7 +47,7 @@ async def run(version: GraphVersion, platform: Platform, ready_file: Path) -> No
             _log.info("serving %s/%s as %s", GROUP, version, platform)
             ready_file.touch()
 
-        # The version is said: the group's preferred one need not be ours, as when NVIDIA's GPU operator is there too.
+        # The version is named: the group's preferred one need not be ours, as when NVIDIA's GPU operator is there too.
         kopf.on.event(GROUP, version, PLURAL)(graph_changed)
         kopf.on.startup()(announce)
         settings = kopf.OperatorSettings()

@@ -64,10 +64,10 @@ class Api:
                 raise ApiError(answer["message"])
             await asyncio.sleep(RETRY_SECONDS)
 
-    async def apply(self, wanted: Object) -> Any:
+    async def apply(self, desired: Object) -> Any:
         """Creates or updates an object by server-side apply; the stand-in's fields win."""
         query = f"?fieldManager={_MANAGER}&force=true"
-        return await self.request("PATCH", path_of(wanted) + query, wanted, "apply-patch+yaml")
+        return await self.request("PATCH", path_of(desired) + query, desired, "apply-patch+yaml")
 
     async def patch(self, target: Object, part: object, kind: str = "merge-patch+json", **more: str) -> Any:
         """Updates a part of an object, which is returned, or None if it is gone. more: headers.
@@ -83,21 +83,21 @@ class Api:
         await self.request("PATCH", path, {"status": status}, "merge-patch+json")
 
 
-def path_of(wanted: Object) -> str:
+def path_of(desired: Object) -> str:
     """The object's path on the API server."""
-    return f"{collection_of(wanted)}/{wanted['metadata']['name']}"
+    return f"{collection_of(desired)}/{desired['metadata']['name']}"
 
 
-def collection_of(wanted: Object) -> str:
+def collection_of(desired: Object) -> str:
     """The path of the collection that the object belongs to."""
-    version, kind = wanted["apiVersion"], wanted["kind"]
+    version, kind = desired["apiVersion"], desired["kind"]
     root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{wanted['metadata']['namespace']}"
+    scope = "" if kind in _CLUSTER_SCOPED else f"/namespaces/{desired['metadata']['namespace']}"
     name = kind.lower()
     plural = f"{name[:-1]}ies" if name.endswith("y") else f"{name}es" if name.endswith("s") else f"{name}s"
     return f"{root}{scope}/{plural}"
 
 
-def goes(body: Mapping[str, Any], event: str | None = None) -> bool:
+def is_deleted(body: Mapping[str, Any], event: str | None = None) -> bool:
     """Whether the object is gone or being deleted."""
     return event == "DELETED" or "deletionTimestamp" in body["metadata"]

@@ -28,7 +28,7 @@ class Component:
     subtype: str
     replicas: int
     nodes: int
-    scaled: bool
+    has_adapter: bool
     """Whether the graph asks for a scaling adapter: by a word in v1alpha1, by an empty object in v1beta1."""
     raw: Object
     pod: Object
@@ -64,7 +64,7 @@ def components(graph: Object) -> list[Component]:
             subtype=raw.get("subComponentType", ""),
             replicas=raw.get("replicas", 1),
             nodes=raw["multinode"].get("nodeCount", 2) if "multinode" in raw else 1,
-            scaled=bool(raw.get("scalingAdapter", {"enabled": False}).get("enabled", True)),
+            has_adapter=bool(raw.get("scalingAdapter", {"enabled": False}).get("enabled", True)),
             raw=raw,
             pod=pod,
         )
@@ -83,10 +83,10 @@ def _alpha_pod(raw: Object) -> Object:
 
 
 def _alpha_resources(raw: Object) -> Object:
-    def amounts(given: Object) -> Object:
-        gpus = {"nvidia.com/gpu": given["gpu"]} if "gpu" in given else {}
-        plain = {key: value for key, value in given.items() if key in ("cpu", "memory")}
-        return {**plain, **gpus, **given.get("custom", {})}
+    def amounts(part: Object) -> Object:
+        gpus = {"nvidia.com/gpu": part["gpu"]} if "gpu" in part else {}
+        plain = {key: value for key, value in part.items() if key in ("cpu", "memory")}
+        return {**plain, **gpus, **part.get("custom", {})}
 
     return {key: value if key == "claims" else amounts(value) for key, value in raw.items()}
 
@@ -102,16 +102,16 @@ def _pod(metadata: Object, spec: Object, shared_memory: str) -> Object:
     volume = {"name": "shared-memory", "emptyDir": {"medium": "Memory", "sizeLimit": shared_memory}}
     mount = {"name": "shared-memory", "mountPath": "/dev/shm"}
     containers = [
-        {**one, "volumeMounts": merged([mount], one.get("volumeMounts", ()), "mountPath")}
+        {**one, "volumeMounts": merge([mount], one.get("volumeMounts", ()), "mountPath")}
         if one["name"] == "main"
         else one
         for one in spec.get("containers", ())
     ]
-    spec = {**spec, "volumes": merged([volume], spec.get("volumes", ())), "containers": containers}
+    spec = {**spec, "volumes": merge([volume], spec.get("volumes", ())), "containers": containers}
     return {"metadata": {key: metadata.get(key, {}) for key in ("labels", "annotations")}, "spec": spec}
 
 
-def merged(low: Iterable[Object], high: Iterable[Object], key: str = "name") -> list[Object]:
+def merge(low: Iterable[Object], high: Iterable[Object], key: str = "name") -> list[Object]:
     """Both lists, of what has the same key the higher one's."""
     return list({item[key]: item for item in (*low, *high)}.values())
 

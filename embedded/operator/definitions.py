@@ -62,12 +62,12 @@ def definitions(version: GraphVersion, platform: Platform, schemas: Mapping[str,
     """
     graphs, adapters = _documents("definitions.yaml")
     graphs["spec"]["versions"] = [one for one in graphs["spec"]["versions"] if one["name"] == version]
-    return [_filled(graphs, platform, schemas), adapters]
+    return [_fill(graphs, platform, schemas), adapters]
 
 
 def policy(platform: Platform) -> list[Object]:
     """The ValidatingAdmissionPolicy of the platform and its binding."""
-    rules, binding = (_filled(one, platform, {}) for one in _documents("admission.yaml"))
+    rules, binding = (_fill(one, platform, {}) for one in _documents("admission.yaml"))
     validations = rules["spec"]["validations"]
     probe = f"probe-{digest_of(validations)}"
     for rule in validations:
@@ -94,23 +94,23 @@ def _documents(file: str) -> list[Object]:
     return found
 
 
-def _filled(node: Any, platform: Platform, schemas: Mapping[str, Any]) -> Any:
+def _fill(node: Any, platform: Platform, schemas: Mapping[str, Any]) -> Any:
     """Without what is not of the platform, and with the API server's schema for each `$ref`.
 
     x-optional: the property of that schema that need not be there.
     """
     if isinstance(node, list):
-        return [_filled(one, platform, schemas) for one in node if _is_of(platform, one)]
+        return [_fill(one, platform, schemas) for one in node if _is_of(platform, one)]
     if not isinstance(node, dict):
         return node
     filled = {
-        key: _filled(value, platform, schemas)
+        key: _fill(value, platform, schemas)
         for key, value in node.items()
         if key not in _CONDITIONS and _is_of(platform, value)
     }
     if "$ref" not in filled:
         return filled
-    schema = structural(schemas, filled["$ref"])
+    schema = structural_schema(schemas, filled["$ref"])
     if "x-optional" not in filled:
         return schema
     return {
@@ -126,26 +126,26 @@ def _is_of(platform: Platform, node: Any) -> bool:
     return platform.version >= since and (platform.grove or "x-grove" not in conditions)
 
 
-def structural(schemas: Mapping[str, Any], name: str) -> Object:
+def structural_schema(schemas: Mapping[str, Any], name: str) -> Object:
     """The schema `name` of an API server's OpenAPI v3 document as a closed structural schema without references.
 
     Raises KeyError for a name that it does not hold.
     """
-    return _REPLACED.get(name.rpartition(".")[2]) or _resolved(schemas, schemas[name])
+    return _REPLACED.get(name.rpartition(".")[2]) or _resolve(schemas, schemas[name])
 
 
-def _resolved(schemas: Mapping[str, Any], node: Mapping[str, Any]) -> Object:
+def _resolve(schemas: Mapping[str, Any], node: Mapping[str, Any]) -> Object:
     for part in (node, *node.get("allOf", ())):
         if "$ref" in part:
-            return structural(schemas, part["$ref"].rpartition("/")[2])
+            return structural_schema(schemas, part["$ref"].rpartition("/")[2])
     resolved: Object = {key: node[key] for key in _KEPT if key in node}
     if "properties" in node:
         resolved["properties"] = {
-            key: _with_default(_resolved(schemas, value), value, key in node.get("required", ()))
+            key: _with_default(_resolve(schemas, value), value, key in node.get("required", ()))
             for key, value in node["properties"].items()
         }
     for key in {"items", "additionalProperties"} & node.keys():
-        resolved[key] = _resolved(schemas, node[key])
+        resolved[key] = _resolve(schemas, node[key])
     return resolved
 
 
@@ -157,8 +157,8 @@ def _with_default(schema: Object, node: Mapping[str, Any], required: bool) -> Ob
     return schema if default in (None, {}) or (required and not default) else schema | {"default": default}
 
 
-async def _serve(api: Api, wanted: Iterable[Object]) -> None:
-    for one in wanted:
+async def _serve(api: Api, desired: Iterable[Object]) -> None:
+    for one in desired:
         await api.apply(one)
         while one["kind"] == "CustomResourceDefinition" and not await _is_served(api, one):
             await asyncio.sleep(0.05)

@@ -50,7 +50,7 @@ def _number(limit: str) -> int | str:
     return int(limit) if limit.isdigit() else limit
 
 
-def lacking(graph: Object, live: Iterable[Object]) -> list[str]:
+def unready(graph: Object, live: Iterable[Object]) -> list[str]:
     """Of the graph's components those that are not ready."""
     ready = {one["metadata"]["name"] for one in live if _is_ready(one)}
     names = sorted(map(_name, components(graph)))
@@ -60,8 +60,8 @@ def lacking(graph: Object, live: Iterable[Object]) -> list[str]:
 
 def _is_ready(deployment: Object) -> bool:
     """Whether all of a Deployment's replicas, and no others, are up to date and available."""
-    wanted, status = deployment["spec"]["replicas"], deployment.get("status", {})
-    if not wanted:
+    desired, status = deployment["spec"]["replicas"], deployment.get("status", {})
+    if not desired:
         return True
     available = any(
         one["type"] == "Available" and one["status"] == "True" for one in status.get("conditions", ())
@@ -69,6 +69,6 @@ def _is_ready(deployment: Object) -> bool:
     return (
         available
         and status.get("observedGeneration", 0) >= deployment["metadata"]["generation"]
-        and min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0)) >= wanted
-        and status.get("replicas", 0) == wanted
+        and min(status.get("updatedReplicas", 0), status.get("availableReplicas", 0)) >= desired
+        and status.get("replicas", 0) == desired
     )

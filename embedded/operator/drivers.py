@@ -4,7 +4,7 @@ from typing import Any
 
 import kopf
 
-from embedded.operator.api import goes
+from embedded.operator.api import is_deleted
 from embedded.operator.components import Object
 from embedded.operator.platform import PROVISIONER, SIMULATED
 from facts.hardware import GPU_PRODUCT, Gpu
@@ -18,7 +18,7 @@ CHANNEL_CLASS, CHANNEL_DRIVER = "compute-domain-default-channel.nvidia.com", "co
 async def claim_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Gives a pending claim its volume; the controller manager asks for one by the annotation."""
     metadata, spec = body["metadata"], body["spec"]
-    if "volumeName" in spec or goes(body, type):
+    if "volumeName" in spec or is_deleted(body, type):
         return
     volume = {
         "accessModes": spec["accessModes"],
@@ -39,14 +39,14 @@ async def claim_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_:
 @kopf.on.event("v1", "persistentvolumes", labels=SIMULATED)
 async def volume_changed(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
     """Removes a volume whose claim is gone."""
-    if body.get("status", {}).get("phase") == "Released" and not goes(body):
+    if body.get("status", {}).get("phase") == "Released" and not is_deleted(body):
         await memo.api.request("DELETE", f"/api/v1/persistentvolumes/{body['metadata']['name']}")
 
 
 @kopf.on.event("resource.nvidia.com", "v1beta1", "computedomains")
 async def domain_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Gives a ComputeDomain the claim template that its pods name."""
-    if goes(body, type):
+    if is_deleted(body, type):
         return
     request = {"name": "channel", "exactly": {"deviceClassName": CHANNEL_CLASS}}
     template = {
@@ -68,7 +68,7 @@ async def domain_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_
 async def node_changed(body: kopf.Body, type: str | None, memo: kopf.Memo, **_: Any) -> None:
     """Offers the one IMEX channel of a GB200 node; as on real ones, a second claim has to go to another node."""
     name = body["metadata"]["name"]
-    if goes(body, type):
+    if is_deleted(body, type):
         return
     owner = {"apiVersion": "v1", "kind": "Node", "name": name, "uid": body["metadata"]["uid"]}
     channel = {"name": "channel-0", "attributes": {"type": {"string": "channel"}, "id": {"int": 0}}}

@@ -24,13 +24,13 @@ _OF_SCALING = ("replicas", "scalingAdapter")
 
 @dataclass(frozen=True, kw_only=True)
 class Generation:
-    """One component's workers of one generation. wanted, available, ready: replicas."""
+    """One component's workers of one generation. desired, available, ready: replicas."""
 
     name: str
     component: str
     hash: str
     created: str
-    wanted: int
+    desired: int
     available: int
     ready: int
 
@@ -68,7 +68,7 @@ def generations(deployments: Iterable[Object]) -> list[Generation]:
             component=one["metadata"]["labels"][pods.COMPONENT],
             hash=one["metadata"]["labels"][pods.WORKER_HASH],
             created=one["metadata"]["creationTimestamp"],
-            wanted=one["spec"]["replicas"],
+            desired=one["spec"]["replicas"],
             available=one.get("status", {}).get("availableReplicas", 0),
             ready=one.get("status", {}).get("readyReplicas", 0),
         )
@@ -79,7 +79,7 @@ def generations(deployments: Iterable[Object]) -> list[Generation]:
 
 def rollout(graph: Object, found: Sequence[Generation]) -> Rollout:
     """The next step to the generation that the graph asks for, from those that are there."""
-    wanted = worker_hash(graph)
+    mark = worker_hash(graph)
     new: dict[str, int] = {}
     old: dict[str, int] = {}
     complete = True
@@ -87,11 +87,11 @@ def rollout(graph: Object, found: Sequence[Generation]) -> Rollout:
         if not component.is_worker:
             continue
         mine = [one for one in found if one.component == component.name]
-        before = [one for one in mine if one.hash != wanted]
-        after = next((one for one in mine if one.hash == wanted), None)
+        before = [one for one in mine if one.hash != mark]
+        after = next((one for one in mine if one.hash == mark), None)
         surge, unavailable = limits(component.annotations, component.replicas)
         new[component.name], left = _targets(component.replicas, surge, unavailable, before, after)
-        old |= _shared_out(before, left)
+        old |= _share_out(before, left)
         complete &= after is not None and after.ready >= component.replicas
         complete &= not any(one.ready for one in before)
     return Rollout(new=new, old=old, complete=complete)
@@ -99,12 +99,12 @@ def rollout(graph: Object, found: Sequence[Generation]) -> Rollout:
 
 def limits(annotations: Mapping[str, str], replicas: int) -> tuple[int, int]:
     """maxSurge and maxUnavailable in replicas, from the annotations of a pod template; at least one is not 0."""
-    surge = math.ceil(_share(annotations.get(MAX_SURGE) or DEFAULT_LIMIT, replicas))
-    unavailable = math.floor(_share(annotations.get(MAX_UNAVAILABLE) or DEFAULT_LIMIT, replicas))
+    surge = math.ceil(_in_replicas(annotations.get(MAX_SURGE) or DEFAULT_LIMIT, replicas))
+    unavailable = math.floor(_in_replicas(annotations.get(MAX_UNAVAILABLE) or DEFAULT_LIMIT, replicas))
     return (surge, unavailable) if surge or unavailable else (1, 0)
 
 
-def _share(limit: str, replicas: int) -> float:
+def _in_replicas(limit: str, replicas: int) -> float:
     """A number, or so many per cent of the replicas; what is neither is 0, as the operator takes it."""
     if limit.isdigit():
         return int(limit)
@@ -116,25 +116,25 @@ def _targets(
     replicas: int, surge: int, unavailable: int, before: Sequence[Generation], after: Generation | None
 ) -> tuple[int, int]:
     """Replicas of the new generation, and of all old ones together."""
-    old_wanted = sum(one.wanted for one in before)
+    old_desired = sum(one.desired for one in before)
     old_available = sum(one.available for one in before)
-    new_wanted, new_available = (after.wanted, after.available) if after else (0, 0)
+    new_desired, new_available = (after.desired, after.available) if after else (0, 0)
     least = replicas - unavailable
-    may_go = max(0, old_wanted + new_wanted - least - max(0, new_wanted - new_available))
-    unhealthy = max(0, old_wanted - old_available)
+    may_go = max(0, old_desired + new_desired - least - max(0, new_desired - new_available))
+    unhealthy = max(0, old_desired - old_available)
     surplus = max(0, old_available + new_available - least)
-    room = max(0, replicas + surge - old_wanted - new_wanted)
-    return min(replicas, new_wanted + room), max(0, old_wanted - min(may_go, unhealthy + surplus))
+    room = max(0, replicas + surge - old_desired - new_desired)
+    return min(replicas, new_desired + room), max(0, old_desired - min(may_go, unhealthy + surplus))
 
 
-def _shared_out(before: Sequence[Generation], total: int) -> dict[str, int]:
+def _share_out(before: Sequence[Generation], total: int) -> dict[str, int]:
     """The old replicas over their generations: what serves stays first, and of that the oldest goes first."""
     oldest = sorted(before, key=lambda one: (one.created, one.name))
-    kept = {one.name: min(one.wanted, one.available) for one in oldest}
+    kept = {one.name: min(one.desired, one.available) for one in oldest}
     for one in oldest:
         kept[one.name] -= min(kept[one.name], max(0, sum(kept.values()) - total))
     for one in reversed(oldest):
-        kept[one.name] += min(one.wanted - kept[one.name], max(0, total - sum(kept.values())))
+        kept[one.name] += min(one.desired - kept[one.name], max(0, total - sum(kept.values())))
     return kept
 
 

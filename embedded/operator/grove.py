@@ -8,7 +8,7 @@ from embedded.operator.generations import worker_hash
 from embedded.operator.platform import Platform
 
 
-def wanted_pods(graph: Object, platform: Platform) -> list[Object]:
+def desired_pods(graph: Object, platform: Platform) -> list[Object]:
     """Every pod of the graph, one a replica and node, each with a stable name."""
     found = []
     for component in components(graph):
@@ -39,20 +39,20 @@ def _pod_names(component: Component) -> list[str]:
     return [f"{name}-{component.name.lower()}-{node}" for name in replicas for node in nodes]
 
 
-def matches(live: Object, wanted: Object) -> bool:
-    """Whether a live pod still is the wanted one: alive, and made of the same, the graph object included."""
-    mine, its = live["metadata"], wanted["metadata"]
+def matches(live: Object, desired: Object) -> bool:
+    """Whether a live pod still is the desired one: alive, and made of the same, the graph object included."""
+    mine, its = live["metadata"], desired["metadata"]
     return (
         live.get("status", {}).get("phase") not in ("Failed", "Succeeded")
         and mine["annotations"].get(pods.DIGEST) == its["annotations"][pods.DIGEST]
     )
 
 
-def lacking(graph: Object, platform: Platform, live: Iterable[Object]) -> list[str]:
+def unready(graph: Object, platform: Platform, live: Iterable[Object]) -> list[str]:
     """Of the graph's components those that are not ready, with the scheduler's words why a pod has no node."""
-    wanted = {pod["metadata"]["name"]: pod for pod in wanted_pods(graph, platform)}
+    desired = {pod["metadata"]["name"]: pod for pod in desired_pods(graph, platform)}
     named = {pod["metadata"]["name"]: pod for pod in live}
-    current = {name: pod for name, pod in named.items() if name in wanted and matches(pod, wanted[name])}
+    current = {name: pod for name, pod in named.items() if name in desired and matches(pod, desired[name])}
     found = []
     for component in components(graph):
         names = _pod_names(component)

@@ -6,7 +6,7 @@ Names, labels, environment and ports are those that Dynamo's operator gives with
 from collections.abc import Mapping
 from typing import Any
 
-from embedded.operator.components import Component, Object, digest_of, merged
+from embedded.operator.components import Component, Object, digest_of, merge
 from embedded.operator.platform import SIMULATED, Platform
 from manifests.names import VERSION_LABEL
 
@@ -133,7 +133,7 @@ def template(component: Component, platform: Platform, selector: str, worker_has
     }
 
 
-def _main(given: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:
+def _main(container: Object, component: Component, platform: Platform, worker_hash: str | None) -> Object:
     """The container `main` on what the operator gives it; its probes are left out, nobody would ask."""
     kind, graph = _pod_type(component, platform), component.graph
     namespace, defaults = _dynamo_namespace(graph), "worker" if component.is_worker else kind
@@ -155,8 +155,8 @@ def _main(given: Object, component: Component, platform: Platform, worker_hash: 
     return {
         **(_FRONTEND_COMMAND if kind == "frontend" else _COMMAND),
         "ports": [{"name": key, "containerPort": port, "protocol": "TCP"} for key, port in ports.items()],
-        **given,
-        "env": merged(env, given.get("env", ())),
+        **container,
+        "env": merge(env, container.get("env", ())),
     }
 
 

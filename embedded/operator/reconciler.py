@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from embedded.operator import deployments, generations, grove, pods
-from embedded.operator.api import RETRY_SECONDS, Api, ApiError, ConflictError, collection_of, goes, path_of
+from embedded.operator.api import Api, ApiError, ConflictError, collection_of, is_deleted, path_of
 from embedded.operator.components import Object, components
 from embedded.operator.definitions import GROUP, PRINCIPAL
 from embedded.operator.platform import PROVIDER, GraphVersion, Platform, provider
-from embedded.operator.status import NO_ORCHESTRATOR, failed, status
+from embedded.operator.status import NO_ORCHESTRATOR, failure_status, status
 
 FINALIZER = "nvidia.com/finalizer"
 ORIGIN = "nvidia.com/dynamo-operator-origin-version"
 _AS_PRINCIPAL = {"Impersonate-User": PRINCIPAL, "Impersonate-Group": "system:masters"}
 _IN_THE_BACKGROUND = "propagationPolicy=Background"
 _VERSIONS = {"Deployment": "apps/v1", "Pod": "v1", pods.ADAPTER_KIND: f"{GROUP}/v1alpha1"}
+_SECONDS_BETWEEN_TRIES = 1.0
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +39,7 @@ class Reconciler:
         async with self._locks[key]:
             self._waiting.discard(key)
             while not await self._reconcile(*key):
-                await asyncio.sleep(RETRY_SECONDS)
+                await asyncio.sleep(_SECONDS_BETWEEN_TRIES)
 
     async def _reconcile(self, namespace: str, name: str) -> bool:
         """One run; False if it has to be tried again."""
@@ -49,7 +50,7 @@ class Reconciler:
         }
         live = await self._api.request("GET", path_of(graph))
         try:
-            if live is None or goes(live):
+            if live is None or is_deleted(live):
                 await self._end(live or graph)
                 return True
             return await self._serve(live)
@@ -70,7 +71,7 @@ class Reconciler:
             raise
         except ApiError as error:
             failure = str(error)
-            report = failed(graph, failure, now)
+            report = failure_status(graph, failure, now)
         before = graph.get("status", {})
         if report["state"] != before.get("state"):
             message = report["conditions"][0]["message"]
@@ -102,7 +103,7 @@ class Reconciler:
 
     async def _scale(self, graph: Object) -> Object:
         """Makes the adapters that the graph asks for and takes over the replicas that they decide."""
-        scaled = {component.full_name: component for component in components(graph) if component.scaled}
+        scaled = {component.full_name: component for component in components(graph) if component.has_adapter}
         live = await self._live(graph, pods.ADAPTER_KIND)
         for name in live.keys() - scaled.keys():
             await self._api.request("DELETE", path_of(live[name]))
@@ -118,29 +119,29 @@ class Reconciler:
             graph = await self._api.patch(graph, decisions, "json-patch+json", **_AS_PRINCIPAL) or graph
         for component in components(graph):
             report = pods.adapter_status(component)
-            if component.scaled and live[component.full_name].get("status") != report:
+            if component.has_adapter and live[component.full_name].get("status") != report:
                 await self._api.set_status(live[component.full_name], report)
         return graph
 
     async def _with_grove(self, graph: Object, now: str) -> Object:
         """Makes pods and Services; returns the graph's status."""
         await self._keep(grove.services(graph, self._platform))
-        wanted = {pod["metadata"]["name"]: pod for pod in grove.wanted_pods(graph, self._platform)}
+        desired = {pod["metadata"]["name"]: pod for pod in grove.desired_pods(graph, self._platform)}
         live = await self._live(graph, "Pod")
         for name, pod in live.items():
-            if not goes(pod) and not (name in wanted and grove.matches(pod, wanted[name])):
+            if not is_deleted(pod) and not (name in desired and grove.matches(pod, desired[name])):
                 await self._api.request("DELETE", path_of(pod))
-        for name, pod in wanted.items():
+        for name, pod in desired.items():
             # A name that is still taken comes back here with the event of its deletion.
             if name not in live:
                 await self._api.request("POST", collection_of(pod), pod)
         live = await self._live(graph, "Pod")
-        return status(graph, grove.lacking(graph, self._platform, live.values()), now)
+        return status(graph, grove.unready(graph, self._platform, live.values()), now)
 
     async def _with_deployments(self, graph: Object, now: str) -> tuple[Object, Object]:
         """Makes Deployments, generation after generation; returns the graph and its status."""
         if deployments.spans_nodes(graph):
-            return graph, failed(graph, NO_ORCHESTRATOR, now)
+            return graph, failure_status(graph, NO_ORCHESTRATOR, now)
         live, rollout = await self._live(graph, "Deployment"), None
         if generations.current_hash(graph) != generations.worker_hash(graph):
             rollout = generations.rollout(graph, generations.generations(live.values()))
@@ -156,20 +157,20 @@ class Reconciler:
             if live[name]["spec"]["replicas"] != replicas:
                 await self._api.patch(live[name], {"spec": {"replicas": replicas}})
         live = await self._live(graph, "Deployment")
-        lacking = deployments.lacking(graph, live.values())
-        return graph, status(graph, lacking, now, rolling=rollout is not None)
+        unready = deployments.unready(graph, live.values())
+        return graph, status(graph, unready, now, rolling=rollout is not None)
 
     async def _end_old(self, graph: Object, live: Iterable[Object]) -> None:
         """Deletes the generations that the graph no longer asks for."""
-        wanted = generations.worker_hash(graph)
+        mark = generations.worker_hash(graph)
         for deployment in live:
-            if deployment["metadata"]["labels"].get(pods.WORKER_HASH, wanted) != wanted:
+            if deployment["metadata"]["labels"].get(pods.WORKER_HASH, mark) != mark:
                 for one in (deployment, deployment | {"apiVersion": "v1", "kind": "Service"}):
                     await self._api.request("DELETE", f"{path_of(one)}?{_IN_THE_BACKGROUND}")
 
-    async def _keep(self, wanted: Iterable[Object]) -> None:
+    async def _keep(self, desired: Iterable[Object]) -> None:
         """Applies what is not as it should be."""
-        for one in wanted:
+        for one in desired:
             live = await self._api.request("GET", path_of(one))
             if not (live and _is_made_of(live, one)):
                 await self._api.apply(one)
@@ -200,8 +201,8 @@ def _of_graph(graph: Object, kind: str) -> str:
     return f"{collection}?labelSelector={pods.GRAPH}%3D{graph['metadata']['name']}"
 
 
-def _is_made_of(live: Object, wanted: Object) -> bool:
+def _is_made_of(live: Object, desired: Object) -> bool:
     """Whether it is made of the same, and has as many replicas, which a rollout changes."""
-    digests = [one["metadata"].get("annotations", {}).get(pods.DIGEST) for one in (live, wanted)]
-    replicas = [one.get("spec", {}).get("replicas") for one in (live, wanted)]
-    return not goes(live) and digests[0] == digests[1] and replicas[0] == replicas[1]
+    digests = [one["metadata"].get("annotations", {}).get(pods.DIGEST) for one in (live, desired)]
+    replicas = [one.get("spec", {}).get("replicas") for one in (live, desired)]
+    return not is_deleted(live) and digests[0] == digests[1] and replicas[0] == replicas[1]

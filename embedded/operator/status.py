@@ -7,23 +7,24 @@ from embedded.operator.components import Object
 NO_ORCHESTRATOR = "no multinode orchestrator available"
 
 
-def status(graph: Object, lacking: Sequence[str], now: str, *, rolling: bool = False) -> Object:
-    """Of a graph that is served, or not yet: lacking says of what. now: RFC 3339."""
+def status(graph: Object, unready: Sequence[str], now: str, *, rolling: bool = False) -> Object:
+    """Of a graph that is served, or not yet: unready says of what. now: RFC 3339."""
     if rolling:
         report = _report(graph, "pending", "rolling_update_in_progress", "Rolling update in progress", now)
-    elif lacking:
-        message = f"Resources not ready: {'; '.join(lacking)}"
+    elif unready:
+        message = f"Resources not ready: {'; '.join(unready)}"
         report = _report(graph, "pending", "some_resources_are_not_ready", message, now)
     else:
         report = _report(graph, "successful", "all_resources_are_ready", "All resources are ready", now)
     return {**report, "observedGeneration": graph["metadata"]["generation"]}
 
 
-def failed(graph: Object, failure: str, now: str) -> Object:
+def failure_status(graph: Object, message: str, now: str) -> Object:
     """Of a graph of which something could not be made."""
-    one = failure == NO_ORCHESTRATOR
-    reason = "no_multinode_orchestrator" if one else "failed_to_reconcile_the_resources"
-    return _report(graph, "failed", reason, failure, now)
+    reason = (
+        "no_multinode_orchestrator" if message == NO_ORCHESTRATOR else "failed_to_reconcile_the_resources"
+    )
+    return _report(graph, "failed", reason, message, now)
 
 
 def _report(graph: Object, state: str, reason: str, message: str, now: str) -> Object:

@@ -15,7 +15,7 @@ from embedded import cluster as embedded_cluster
 from embedded.cluster import ClusterError
 from embedded.operator import definitions
 from embedded.operator.platform import GraphVersion, Platform
-from embedded.processes import locked
+from embedded.processes import lock
 from facts.releases import LATEST_PATCH, Version
 from tests.waiting import eventually
 
@@ -49,13 +49,13 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         return int(total)
 
     try:
-        with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+        with lock(shared / "cluster-users.lock", print, "another worker's cluster"):
             count(1)
             embedded_cluster.start(print, state)
         yield Cluster(state)
     finally:
         # Also what a start that failed has left.
-        with locked(shared / "cluster-users.lock", print, "another worker's cluster"):
+        with lock(shared / "cluster-users.lock", print, "another worker's cluster"):
             if count(-1) == 0:
                 embedded_cluster.stop(print, state)
 

@@ -84,7 +84,7 @@ def test_tags_choose_files_and_make_another_program(cache: Path, modules: Path) 
     (folder / "small.go").write_text(f"//go:build small\n\n{small}")
     said = [
         subprocess.run(
-            [build.built(Program(folder, ".", tags), print)], capture_output=True, check=True
+            [build.build(Program(folder, ".", tags), print)], capture_output=True, check=True
         ).stderr
         for tags in ((), ("small",))
     ]

@@ -15,7 +15,7 @@ import pytest
 
 from embedded import dynamo, endpoints
 from embedded.dynamo import DynamoError, Installation
-from embedded.dynamo_graph import Graph, Worker, desired, plan
+from embedded.dynamo_graph import Graph, Worker, graphs_of, processes_of
 from embedded.operator.pods import GRAPH
 from embedded.paths import PROJECT
 from manifests.names import VERSION_LABEL
@@ -69,7 +69,7 @@ SERVED = ("--model-path", "/opt/models/x", "--served-model-name", MODEL, *PARSER
     ],
 )
 def test_roles(workers: list[dict[str, Any]]) -> None:
-    (graph,) = desired([FRONTEND_POD, *workers])
+    (graph,) = graphs_of([FRONTEND_POD, *workers])
     assert graph == Graph(
         "ns",
         "g",
@@ -84,7 +84,7 @@ def test_roles(workers: list[dict[str, Any]]) -> None:
 
 
 def test_an_aggregated_worker() -> None:
-    (graph,) = desired([FRONTEND_POD, pod("w", "worker", "--model", "some/model", *PARSERS)])
+    (graph,) = graphs_of([FRONTEND_POD, pod("w", "worker", "--model", "some/model", *PARSERS)])
     assert graph.workers == (Worker("w", "uid-w", "agg", "some/model", PARSERS),)
 
 
@@ -94,21 +94,21 @@ def test_only_what_runs_counts() -> None:
         pod("leaving", "worker", *SERVED, deleting=True),
         pod("g-0-worker-0-worker-wkr-0", "worker", *SERVED),
     ]
-    (graph,) = desired([FRONTEND_POD, *absent])
+    (graph,) = graphs_of([FRONTEND_POD, *absent])
     assert graph.workers == ()
-    assert desired([pod("w", "worker", *SERVED)]) == []
+    assert graphs_of([pod("w", "worker", *SERVED)]) == []
 
 
 def test_a_graph_without_the_label_has_no_release() -> None:
     frontend = pod("f", "frontend")
     del frontend["metadata"]["labels"][VERSION_LABEL]
-    (graph,) = desired([frontend])
+    (graph,) = graphs_of([frontend])
     assert graph.release == ""
 
 
 def test_plan() -> None:
     flags = ("--router-mode", "kv", "--model-path", "/opt/models/hub/x", "--http-port", "8000")
-    frontend, prefill, decode = plan(replace(DISAGGREGATED, frontend=flags), INSTALLED, 1234)
+    frontend, prefill, decode = processes_of(replace(DISAGGREGATED, frontend=flags), INSTALLED, 1234)
     assert frontend.name == "frontend"
     assert frontend.argv[1:3] == ("-m", "dynamo.frontend")
     assert frontend.argv[3:9] == (

@@ -112,11 +112,11 @@ def test_it_outlives_whoever_started_it(state: Path) -> None:
 
 def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from embedded.processes import locked\n"
-        "with locked(Path(sys.argv[1]), print, 'the other'): print('mine', flush=True)"
+        "import sys; from pathlib import Path; from embedded.processes import lock\n"
+        "with lock(Path(sys.argv[1]), print, 'the other'): print('mine', flush=True)"
     )
     command = [sys.executable, "-u", "-c", code, str(tmp_path)]
-    with processes.locked(tmp_path, print, "nobody"):
+    with processes.lock(tmp_path, print, "nobody"):
         other = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
         assert other.stdout
         assert other.stdout.readline() == "waiting for the other\n"

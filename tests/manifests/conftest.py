@@ -24,7 +24,7 @@ Promtool = Callable[..., str]
 @pytest.fixture(scope="session")
 def binary(progress: Report) -> Path:
     found = shutil.which("promtool")
-    return Path(found) if found else build.built(SOURCE, progress)
+    return Path(found) if found else build.build(SOURCE, progress)
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ import typer
 from typer.testing import CliRunner
 
 from embedded import dynamo, endpoints, processes
-from embedded.dynamo_graph import ENGINE, environment, plan
+from embedded.dynamo_graph import ENGINE, environment, processes_of
 from manifests.verification import expectation
 from ops.kubectl import NoKubectlError
 from ops.stack import cluster
@@ -119,7 +119,7 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     (port,) = processes.free_ports(1)
     folder = Path(endpoints.read(plane.state)[DISAGGREGATED.key]["logs"])
     plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
-    frontend, *_ = plan(DISAGGREGATED, release, port)
+    frontend, *_ = processes_of(DISAGGREGATED, release, port)
     variables = environment(folder, release)
     process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:

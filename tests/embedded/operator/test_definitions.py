@@ -38,10 +38,10 @@ DECODE = "spec/services/TrtllmDecodeWorker"
 
 
 def test_references_become_closed_schemas() -> None:
-    quantity = definitions.structural(SCHEMAS, "Quantity")
+    quantity = definitions.structural_schema(SCHEMAS, "Quantity")
     assert quantity["x-kubernetes-int-or-string"] is True
     part = {"type": "object", "properties": {"size": quantity}}
-    assert definitions.structural(SCHEMAS, "Whole") == {
+    assert definitions.structural_schema(SCHEMAS, "Whole") == {
         "type": "object",
         "required": ["name"],
         "properties": {

@@ -8,7 +8,7 @@ from embedded.operator import deployments, generations, pods
 from embedded.operator.components import components
 from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE, Generation
 from embedded.operator.platform import Platform
-from embedded.operator.status import NO_ORCHESTRATOR, failed, status
+from embedded.operator.status import NO_ORCHESTRATOR, failure_status, status
 from facts.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
@@ -35,7 +35,7 @@ def generation(
 ) -> Generation:
     count = replicas if serving is None else serving
     return Generation(name=f"{component}-{mark}", component=component, hash=mark, created=f"2026-01-0{day}",
-                      wanted=replicas, available=count, ready=count)  # fmt: skip
+                      desired=replicas, available=count, ready=count)  # fmt: skip
 
 
 @both
@@ -223,7 +223,7 @@ def live(graph: Graph, **status: Any) -> list[dict[str, Any]]:
 
 @both
 def test_ready_when_every_deployment_is(graph: Graph) -> None:
-    found = status(graph, deployments.lacking(graph, live(graph)), NOW)
+    found = status(graph, deployments.unready(graph, live(graph)), NOW)
     assert (found["state"], found["observedGeneration"]) == ("successful", 3)
     assert found["conditions"][0]["status"] == "True"
 
@@ -233,8 +233,8 @@ def test_ready_when_every_deployment_is(graph: Graph) -> None:
 )
 def test_what_is_not_ready_is_named(reported: dict[str, Any]) -> None:
     graph = stored(alpha())
-    lacking = deployments.lacking(graph, [*live(graph)[:2], *live(graph, **reported)[2:]])
-    found = status(graph, lacking, NOW)
+    unready = deployments.unready(graph, [*live(graph)[:2], *live(graph, **reported)[2:]])
+    found = status(graph, unready, NOW)
     assert (found["state"], found["conditions"][0]["reason"]) == ("pending", "some_resources_are_not_ready")
     assert found["conditions"][0]["message"] == (
         f"Resources not ready: gpt-oss-disagg-trtllmdecodeworker-{generations.worker_hash(graph)}: "
@@ -244,13 +244,13 @@ def test_what_is_not_ready_is_named(reported: dict[str, Any]) -> None:
 
 def test_a_graph_is_not_ready_while_a_generation_takes_over() -> None:
     graph = stored(alpha())
-    found = status(graph, deployments.lacking(graph, live(graph)), NOW, rolling=True)
+    found = status(graph, deployments.unready(graph, live(graph)), NOW, rolling=True)
     assert (found["state"], found["conditions"][0]["reason"]) == ("pending", "rolling_update_in_progress")
 
 
 def test_workers_that_span_nodes_are_never_ready() -> None:
     graph = changed(stored(alpha()), "spec/services/TrtllmDecodeWorker/multinode", {"nodeCount": 2})
     assert deployments.spans_nodes(graph)
-    found = failed(graph, NO_ORCHESTRATOR, NOW)
+    found = failure_status(graph, NO_ORCHESTRATOR, NOW)
     assert (found["state"], found["conditions"][0]["reason"]) == ("failed", "no_multinode_orchestrator")
     assert "observedGeneration" not in found

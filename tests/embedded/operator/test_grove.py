@@ -6,7 +6,7 @@ import pytest
 
 from embedded.operator import grove, pods
 from embedded.operator.platform import Platform
-from embedded.operator.status import failed, status
+from embedded.operator.status import failure_status, status
 from facts.releases import Version
 from tests.embedded.example_graphs import Graph, alpha, beta, changed, stored
 
@@ -16,12 +16,12 @@ DECODE = "gpt-oss-disagg-0-trtllmdecodeworker-0"
 both = pytest.mark.parametrize("graph", [stored(alpha()), stored(beta())], ids=["v1alpha1", "v1beta1"])
 
 
-def wanted_pods(graph: Graph) -> list[dict[str, Any]]:
-    return grove.wanted_pods(graph, PLATFORM)
+def desired_pods(graph: Graph) -> list[dict[str, Any]]:
+    return grove.desired_pods(graph, PLATFORM)
 
 
 def pod(graph: Graph, name: str) -> dict[str, Any]:
-    return next(one for one in wanted_pods(graph) if one["metadata"]["name"] == name)
+    return next(one for one in desired_pods(graph) if one["metadata"]["name"] == name)
 
 
 def main(graph: Graph, name: str) -> dict[str, Any]:
@@ -36,17 +36,17 @@ def with_condition(made: dict[str, Any], kind: str, value: str, message: str = "
 
 
 def report(graph: Graph, live: list[dict[str, Any]], now: str = NOW) -> dict[str, Any]:
-    return status(graph, grove.lacking(graph, PLATFORM, live), now)
+    return status(graph, grove.unready(graph, PLATFORM, live), now)
 
 
 def ready(graph: Graph) -> list[dict[str, Any]]:
-    scheduled = [with_condition(one, "PodScheduled", "True") for one in wanted_pods(graph)]
+    scheduled = [with_condition(one, "PodScheduled", "True") for one in desired_pods(graph)]
     return [with_condition(one, "Ready", "True") for one in scheduled]
 
 
 @both
 def test_one_pod_a_component_with_stable_names(graph: Graph) -> None:
-    assert [one["metadata"]["name"] for one in wanted_pods(graph)] == [
+    assert [one["metadata"]["name"] for one in desired_pods(graph)] == [
         "gpt-oss-disagg-0-frontend-0",
         "gpt-oss-disagg-0-trtllmprefillworker-0",
         DECODE,
@@ -122,7 +122,7 @@ def test_labels_by_which_dynamo_finds_pods() -> None:
 def test_what_a_release_says_of_a_worker(release: tuple[int, int], kind: str, marked: bool) -> None:
     platform = Platform(version=Version(*release), grove=True)
     (made,) = (
-        one for one in grove.wanted_pods(stored(alpha()), platform) if one["metadata"]["name"] == DECODE
+        one for one in grove.desired_pods(stored(alpha()), platform) if one["metadata"]["name"] == DECODE
     )
     labels = made["metadata"]["labels"]
     assert labels["nvidia.com/dynamo-component-type"] == kind
@@ -141,7 +141,7 @@ def test_services_select_their_own_pods(graph: Graph) -> None:
         "gpt-oss-disagg-trtllmprefillworker": 9090,
         "gpt-oss-disagg-trtllmdecodeworker": 9090,
     }
-    for one in wanted_pods(graph):
+    for one in desired_pods(graph):
         selecting = [
             name
             for name, spec in services.items()
@@ -154,7 +154,7 @@ def test_services_select_their_own_pods(graph: Graph) -> None:
 
 @both
 def test_everything_belongs_to_the_graph(graph: Graph) -> None:
-    for one in (*wanted_pods(graph), *pods.accounts(graph)[1:]):
+    for one in (*desired_pods(graph), *pods.accounts(graph)[1:]):
         assert [owner["uid"] for owner in one["metadata"]["ownerReferences"]] == ["11111111-2222"]
         assert one["metadata"]["labels"]["dynamo-gpt-oss/simulated"] == "true"
 
@@ -162,7 +162,7 @@ def test_everything_belongs_to_the_graph(graph: Graph) -> None:
 def test_a_multinode_replica_is_a_leader_and_workers() -> None:
     graph = changed(stored(beta()), "spec/components/2/multinode", {"nodeCount": 3})
     graph = changed(graph, "spec/components/2/name", "decode")
-    assert [one["metadata"]["name"] for one in wanted_pods(graph)][2:] == [
+    assert [one["metadata"]["name"] for one in desired_pods(graph)][2:] == [
         "gpt-oss-disagg-0-decode-0-decode-ldr-0",
         "gpt-oss-disagg-0-decode-0-decode-wkr-0",
         "gpt-oss-disagg-0-decode-0-decode-wkr-1",
@@ -174,7 +174,7 @@ def test_only_the_changed_component_gets_new_pods() -> None:
     after = changed(before, "spec/services/TrtllmDecodeWorker/extraPodSpec/mainContainer/args", ["other"])
     kept = {
         one["metadata"]["name"]: grove.matches(one, pod(after, one["metadata"]["name"]))
-        for one in wanted_pods(before)
+        for one in desired_pods(before)
     }
     assert kept == {
         "gpt-oss-disagg-0-frontend-0": True,
@@ -231,7 +231,7 @@ def test_outdated_pods_are_not_ready_ones() -> None:
 
 
 def test_a_failure_is_told_as_it_is() -> None:
-    found = failed(stored(alpha()), 'Pod "x" is invalid', NOW)
+    found = failure_status(stored(alpha()), 'Pod "x" is invalid', NOW)
     assert (found["state"], found["conditions"][0]["message"]) == ("failed", 'Pod "x" is invalid')
 
 

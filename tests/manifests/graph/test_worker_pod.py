@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from embedded.dynamo_graph import desired
+from embedded.dynamo_graph import graphs_of
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.worker_pod import script_config_map
 from pods.run_workers import Worker, parse
@@ -135,6 +135,6 @@ def test_the_embedded_cluster_runs_each_worker_of_the_pod() -> None:
         return {"metadata": metadata, "spec": spec, "status": {"phase": "Running"}}
 
     frontend = graph_deployment(graph, "dynamo")["spec"]["components"][0]["podTemplate"]["spec"]
-    (served,) = desired([running("f", "frontend", frontend), running("w", "worker", pod(graph)[1])])
+    (served,) = graphs_of([running("f", "frontend", frontend), running("w", "worker", pod(graph)[1])])
     found = [(worker.pod, worker.role) for worker in served.workers]
     assert found == [("w-prefill-0", "prefill"), ("w-decode-0", "decode")]
