@@ -34,7 +34,6 @@ class Resource:
 
     urn: str
     type: str
-    name: str
     parent: str
     dependencies: tuple[str, ...]
     property_dependencies: Mapping[str, tuple[str, ...]]
@@ -45,6 +44,11 @@ class Resource:
     options: Mapping[str, Any] = field(default_factory=dict)
     aliases: tuple[str, ...] = ()
     read: bool = False
+
+    @property
+    def name(self) -> str:
+        """The logical name, which ends the URN."""
+        return self.urn.rpartition("::")[2]
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,6 @@ class Recorder(mocks.MockMonitor):
             Resource(
                 urn=urn,
                 type=request.type,
-                name=request.name,
                 parent=request.parent,
                 dependencies=tuple(sorted(request.dependencies)),
                 property_dependencies={

@@ -37,11 +37,9 @@ class ConfigError(UserError, pulumi.RunError):
     """The stack's config cannot be used; the message has one sentence a problem and is all that users see."""
 
 
-class Settings(Strict):
-    """Everything a stack says."""
+class InfrastructureSettings(Strict):
+    """Where a stack runs, and what that costs."""
 
-    target: Annotated[str, AfterValidator(check_target_name)]
-    """Published system to serve."""
     cluster: ClusterSettings
     """Where it runs."""
     pool: PoolSettings = PoolSettings()
@@ -54,6 +52,11 @@ class Settings(Strict):
     """USD per hour by instance type or part, over the list prices (for a Capacity Block: what it was bought for)."""
     measured_tokens_per_second: float | None = Field(default=None, gt=0)
     """Output tokens per second that a benchmark of the main graph measured; gives a price per million tokens."""
+
+
+class ServicesSettings(Strict):
+    """What graphs need on the cluster."""
+
     platform: PlatformSettings = PlatformSettings()
     """Dynamo operator."""
     cache: CacheSettings = CacheSettings()
@@ -68,14 +71,21 @@ class Settings(Strict):
     """Prometheus, Grafana and alerts."""
     observability: ObservabilitySettings = ObservabilitySettings()
     """Logs and traces of the graphs."""
-    autoscaling: AutoscalingSettings = AutoscalingSettings()
-    """Who decides how many workers the graphs have."""
     ingress: IngressSettings | None = None
     """An endpoint outside the cluster."""
+
+
+class GraphsSettings(Strict):
+    """What is served, verified and measured."""
+
+    target: Annotated[str, AfterValidator(check_target_name)]
+    """Published system to serve."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
     graphs: tuple[AdditionalGraph, ...] = ()
     """Graphs beside it, in the same namespace, each on the same pool or on one of `pools`."""
+    autoscaling: AutoscalingSettings = AutoscalingSettings()
+    """Who decides how many workers the graphs have."""
     verify: VerifySettings = VerifySettings()
     """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
@@ -84,3 +94,7 @@ class Settings(Strict):
     """What the stack is held to beyond what can work."""
     sizing: SizingSettings | None = None
     """What Dynamo's profiler is asked about the main graph's engine and pool."""
+
+
+class Settings(ServicesSettings, InfrastructureSettings, GraphsSettings):
+    """Everything that a stack file holds."""

@@ -55,12 +55,21 @@ class LoadPoint:
         return f"c{self.load.concurrency:05d}-r{self.repetition}"
 
 
+@dataclass(frozen=True)
+class ResultsClaim:
+    """The claim that keeps a benchmark's results."""
+
+    size: str = "10Gi"
+    storage_class: str | None = None
+    """None for the cluster's default class."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class JobSpec:
     """How the Job runs. ready_seconds: for the graph to answer; limit_seconds: for all measurements after that.
 
     telemetry: addresses of DCGM exporters. graph: its frontend is what is measured. name: of the objects.
-    size, storage_class: of the results' claim; None for the cluster's default class. weights: the claim with the model.
+    weights: the claim with the model.
     fetched_in: image in which the tokenizer is copied from a bucket, None where that claim holds it.
     """
 
@@ -72,8 +81,7 @@ class JobSpec:
     image: str = AIPERF_IMAGE
     pull_secret: str | None = None
     telemetry: tuple[str, ...] = ()
-    size: str = "10Gi"
-    storage_class: str | None = None
+    results: ResultsClaim = ResultsClaim()
     name: str = NAME
     weights: str = CACHE_CLAIM
     fetched_in: str | None = None
@@ -187,7 +195,7 @@ def run_plan(
 
 def results_claim(spec: JobSpec) -> dict[str, Any]:
     """The claim that results stay on when the Job is gone."""
-    asked = objects.claim_spec(spec.size, "ReadWriteOnce", spec.storage_class)
+    asked = objects.claim_spec(spec.results.size, "ReadWriteOnce", spec.results.storage_class)
     return objects.claim(spec.claim, spec.namespace, asked)
 
 

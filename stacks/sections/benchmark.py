@@ -10,6 +10,7 @@ from manifests.benchmark.job import (
     AIPERF_IMAGE,
     JobSpec,
     LoadPoint,
+    ResultsClaim,
     per_gpu,
     points,
     published_shapes,
@@ -111,8 +112,7 @@ class BenchmarkSettings(Strict):
             image=self.image,
             pull_secret=plan.image.pull_secret,
             telemetry=self.gpu_telemetry,
-            size=self.results_size,
-            storage_class=self.storage_class,
+            results=ResultsClaim(self.results_size, self.storage_class),
             **({"weights": plan.cache.claim} if plan.cache.claim else {}),
             fetched_in=plan.image.reference if plan.cache.from_bucket else None,
         )

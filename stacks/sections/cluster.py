@@ -109,7 +109,24 @@ class BudgetSettings(Strict):
     """Mail addresses, 10 at most."""
 
 
-class NewEksClusterSettings(_Aws):
+class _Network(_Aws):
+    """Where a cluster of the stack's own is, and from where it is reached."""
+
+    zones: tuple[Zone, ...] = ()
+    """Availability Zones of control plane and CPU nodes, two or more. By default a deployment takes a, b
+    and c, and others for those that the account lacks or EKS refuses; it keeps what it took."""
+    cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
+    """Address range of the VPC that the stack makes."""
+    vpc: ExistingVpc | None = None
+    """A VPC that is there, instead of one of the stack's own."""
+    public_access_from: tuple[Annotated[str, AfterValidator(_caller_range)], ...] = ()
+    """IPv4 ranges that may reach the control plane from the internet, and `auto` for the address that `up` runs from. A
+    deployment demands this or `privateAccessFrom`."""
+    private_access_from: tuple[Annotated[str, AfterValidator(_range)], ...] = ()
+    """IPv4 ranges that may reach the control plane inside its VPC, or from networks that are connected to it."""
+
+
+class NewEksClusterSettings(_Network):
     """An EKS cluster of the stack's own."""
 
     kind: Literal["eks"]
@@ -126,18 +143,6 @@ class NewEksClusterSettings(_Aws):
     """Whether the cluster may stay on its version once AWS asks 0.60 USD an hour for it; else AWS upgrades it then."""
     deletion_protection: bool = False
     """Whether `destroy` is refused, by Pulumi and by AWS, until this is off."""
-    zones: tuple[Zone, ...] = ()
-    """Availability Zones of control plane and CPU nodes, two or more. By default a deployment takes a, b
-    and c, and others for those that the account lacks or EKS refuses; it keeps what it took."""
-    cidr: Annotated[str, AfterValidator(_vpc_range)] = "10.80.0.0/16"
-    """Address range of the VPC that the stack makes."""
-    vpc: ExistingVpc | None = None
-    """A VPC that is there, instead of one of the stack's own."""
-    public_access_from: tuple[Annotated[str, AfterValidator(_caller_range)], ...] = ()
-    """IPv4 ranges that may reach the control plane from the internet, and `auto` for the address that `up` runs from. A
-    deployment demands this or `privateAccessFrom`."""
-    private_access_from: tuple[Annotated[str, AfterValidator(_range)], ...] = ()
-    """IPv4 ranges that may reach the control plane inside its VPC, or from networks that are connected to it."""
     admins: tuple[
         Annotated[str, StringConstraints(pattern=r"^arn:aws[a-z-]*:iam::\d{12}:(role|user)/.+$")], ...
     ] = ()

@@ -21,7 +21,26 @@ NamespacedName = Annotated[
 ]
 
 
-class PlatformSettings(Strict):
+class _Surroundings(Strict):
+    """What the operator finds on its cluster."""
+
+    grove: Addon = Addon.NONE
+    """Grove, which starts workers that span nodes; the chart's authors advise `external` for production."""
+    kai_scheduler: Addon = Addon.NONE
+    """KAI, Grove's gang scheduler; the chart's authors advise `external` for production."""
+    leader_worker_set: bool = False
+    """Whether LeaderWorkerSet and Volcano are on the cluster; the operator finds them by itself."""
+    webhook_timeout_seconds: int = Field(default=10, ge=1, le=30)
+    """How long the API server waits for the operator's admission webhooks."""
+    cert_manager: bool = False
+    """Whether the cluster's cert-manager makes the webhooks' certificates; the operator makes them otherwise."""
+    storage_class: ObjectName | None = None
+    """StorageClass of the claims of NATS and etcd; by default the cluster's default."""
+    prometheus_endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+(:\d+)?(/\S*)?$")
+    """URL of the Prometheus that planners read; by default the one of `monitoring`."""
+
+
+class PlatformSettings(_Surroundings):
     """The Dynamo platform: operator and what it needs."""
 
     install: bool = True
@@ -38,20 +57,6 @@ class PlatformSettings(Strict):
     """Whether NATS is installed; by default if the graph's release needs it."""
     etcd: bool | None = None
     """Whether etcd is installed; by default if the graph's release or the discovery needs it."""
-    grove: Addon = Addon.NONE
-    """Grove, which starts workers that span nodes; the chart's authors advise `external` for production."""
-    kai_scheduler: Addon = Addon.NONE
-    """KAI, Grove's gang scheduler; the chart's authors advise `external` for production."""
-    leader_worker_set: bool = False
-    """Whether LeaderWorkerSet and Volcano are on the cluster; the operator finds them by itself."""
-    webhook_timeout_seconds: int = Field(default=10, ge=1, le=30)
-    """How long the API server waits for the operator's admission webhooks."""
-    cert_manager: bool = False
-    """Whether the cluster's cert-manager makes the webhooks' certificates; the operator makes them otherwise."""
-    storage_class: ObjectName | None = None
-    """StorageClass of the claims of NATS and etcd; by default the cluster's default."""
-    prometheus_endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+(:\d+)?(/\S*)?$")
-    """URL of the Prometheus that planners read; by default the one of `monitoring`."""
 
     @model_validator(mode="after")
     def _only_existing(self) -> "PlatformSettings":

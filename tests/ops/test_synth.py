@@ -57,9 +57,8 @@ def test_words_that_yaml_1_1_takes_for_booleans_are_quoted() -> None:
     """PyYAML writes them plain, and kubectl would read `y` as true."""
     labels = {"metadata": {"labels": {"team": "y", "n": "no"}}}
     resource = Resource(
-        urn="urn",
+        urn="urn::n",
         type="kubernetes:core/v1:Namespace",
-        name="n",
         parent="",
         dependencies=(),
         property_dependencies={},

@@ -15,9 +15,8 @@ GRAPH_CRD = "dynamographdeployments.nvidia.com"
 
 def resource(inputs: dict[str, Any], kind: str = "k", *, read: bool = False) -> Resource:
     return Resource(
-        urn="u",
+        urn="u::n",
         type=kind,
-        name="n",
         parent="",
         dependencies=(),
         property_dependencies={},
