@@ -6,29 +6,21 @@ from typing import Any
 
 import pytest
 
-from facts.hardware import INSTANCE_TYPES
 from manifests.verification import GRAPH_ANNOTATION, expectation, job, script_config_map
 from pods import verification as package
 from pods.verification import __main__ as script
 from pods.verification.expectation import SLOW_TRANSPORTS
-from targets.catalogue import TARGETS
-from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
+from targets.knobs import FrontendKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import resolve
 from targets.transport import KV_PATHS
+from tests.plans import resolved
 
-
-def plan(target: str, instance: str, knobs: GraphKnobs | None = None) -> GraphPlan:
-    return resolve(TARGETS[target], knobs or GraphKnobs(), Pool(instance=INSTANCE_TYPES[instance], nodes=1))
-
-
-B200 = plan("trtllm-disagg-b200", "p6-b200.48xlarge")
+B200 = resolved("trtllm-disagg-b200", "p6-b200.48xlarge")
 
 
 @pytest.mark.parametrize(
     ("graph", "roles", "disaggregated"),
-    [(B200, "prefill,decode", True), (plan("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "worker", False)],
+    [(B200, "prefill,decode", True), (resolved("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "worker", False)],
 )
 def test_it_asks_for_the_roles_of_the_graph(graph: GraphPlan, roles: str, disaggregated: bool) -> None:
     container = job(graph, "dynamo", timeout_seconds=60)["spec"]["template"]["spec"]["containers"][0]
@@ -49,29 +41,35 @@ def arguments(graph: GraphPlan) -> list[str]:
     ("graph", "engine", "transport", "kv_counter"),
     [
         (B200, "trtllm", "pod", None),
-        (plan("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "trtllm", None, None),
-        (plan("vllm-disagg-h100", "p5.48xlarge"), "vllm", "pod", "vllm:nixl_bytes_transferred_sum"),
+        (resolved("trtllm-agg-gb200", "p6e-gb200.36xlarge"), "trtllm", None, None),
+        (resolved("vllm-disagg-h100", "p5.48xlarge"), "vllm", "pod", "vllm:nixl_bytes_transferred_sum"),
         (
-            plan("vllm-disagg-h100", "p5.48xlarge", GraphKnobs(transport="node")),
+            resolved("vllm-disagg-h100", "p5.48xlarge", transport="node"),
             "vllm",
             "node",
             "vllm:nixl_bytes_transferred_sum",
         ),
-        (plan("mocker-disagg-cpu", "m7i.4xlarge"), "mocker", "node", None),
-        (plan("sglang-disagg-h100", "p5.48xlarge", GraphKnobs(transport="efa")), "sglang", "efa", None),
-        (plan("trtllm-disagg-8k", "p6-b200.48xlarge", GraphKnobs(transport="tcp")), "trtllm", "tcp", None),
+        (resolved("mocker-disagg-cpu", "m7i.4xlarge"), "mocker", "node", None),
+        (resolved("sglang-disagg-h100", "p5.48xlarge", transport="efa"), "sglang", "efa", None),
         (
-            plan("trtllm-disagg-8k", "p6-b200.48xlarge", GraphKnobs(transport="efa")),
+            resolved("trtllm-disagg-8k", "p6-b200.48xlarge", transport="tcp"),
+            "trtllm",
+            "tcp",
+            None,
+        ),
+        (
+            resolved("trtllm-disagg-8k", "p6-b200.48xlarge", transport="efa"),
             "trtllm",
             "efa",
             "agent_tx_bytes_total",
         ),
         # Decode's agent alone counts there, and prefill is the one that writes.
         (
-            plan(
+            resolved(
                 "trtllm-disagg-b200",
                 "p6-b200.48xlarge",
-                GraphKnobs(transport="efa", decode=RoleKnobs(tensor_parallel=1)),
+                transport="efa",
+                decode={"tensorParallel": 1},
             ),
             "trtllm",
             "efa",
@@ -100,7 +98,7 @@ def test_the_script_takes_what_the_job_says(
     ],
 )
 def test_the_script_hears_that_decode_may_serve_alone(frontend: dict[str, Any], conditional: bool) -> None:
-    graph = plan("vllm-disagg-h100", "p5.48xlarge", GraphKnobs(frontend=FrontendKnobs(**frontend)))
+    graph = resolved("vllm-disagg-h100", "p5.48xlarge", frontend=FrontendKnobs(**frontend))
     given = script.parser().parse_args(arguments(graph))
     assert script.expectation(given).conditional is conditional
 
@@ -110,7 +108,7 @@ def test_the_script_warns_of_the_transports_that_are_slow() -> None:
 
 
 def test_simulated_engines_hand_nothing_over() -> None:
-    simulated = expectation(plan("vllm-disagg-h100", "p5.48xlarge"), simulated=True)
+    simulated = expectation(resolved("vllm-disagg-h100", "p5.48xlarge"), simulated=True)
     assert (simulated.transport, simulated.kv_counter) == (None, None)
 
 
@@ -139,9 +137,9 @@ def test_a_changed_graph_is_another_job_template() -> None:
         template = job(graph, "dynamo", timeout_seconds=60)["spec"]["template"]
         return str(template["metadata"]["annotations"][GRAPH_ANNOTATION])
 
-    smaller = GraphKnobs(decode=RoleKnobs(max_batch_size=64))
+    smaller = resolved("trtllm-disagg-b200", "p6-b200.48xlarge", decode={"maxBatchSize": 64})
     assert digest(B200) == digest(replace(B200))
-    assert digest(B200) != digest(plan("trtllm-disagg-b200", "p6-b200.48xlarge", smaller))
+    assert digest(B200) != digest(smaller)
 
 
 def test_it_runs_unprivileged_and_once() -> None:

@@ -1,25 +1,16 @@
 """Stacks of tests, without a file on disk."""
 
-import json
 from typing import Any
 
 from ops.pulumi.stack_file import StackFile
 from ops.stack.on_embedded import plan_of
 from ops.stack.stack import Stack
+from tests.plans import stack_file
 
 
 def stack(config: dict[str, Any], *, embedded: bool = False) -> Stack:
     """The stack `mine` with this config, by key without the project's name."""
-    text = {key: value if isinstance(value, str) else json.dumps(value) for key, value in config.items()}
-    return of_file(
-        StackFile(
-            project="dynamo-gpt-oss",
-            stack="mine",
-            config={f"dynamo-gpt-oss:{key}": value for key, value in text.items()},
-            secret_keys=frozenset(),
-        ),
-        embedded=embedded,
-    )
+    return of_file(stack_file("mine", **config), embedded=embedded)
 
 
 def of_file(file: StackFile, *, embedded: bool = False, own_nodes: bool = False) -> Stack:

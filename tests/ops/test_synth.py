@@ -17,6 +17,7 @@ from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import Format, manifests, masked, render, write_tree
 from targets.catalogue import TARGETS
 from targets.target import Target
+from tests.plans import stack_file
 from tests.project import PROJECT
 
 STACKS = stacks(PROJECT)
@@ -86,12 +87,7 @@ def test_a_config_error_is_one_line_and_exit_code_1() -> None:
 
 def said(**values: Any) -> StackFile:
     """A stack on a cluster that is there."""
-    given = {"cluster": {"kind": "existing"}, "platform": {"install": False}, **values}
-    config = {
-        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
-        for key, value in given.items()
-    }
-    return StackFile(project="dynamo-gpt-oss", stack="said", config=config, secret_keys=frozenset())
+    return stack_file("said", cluster={"kind": "existing"}, platform={"install": False}, **values)
 
 
 @pytest.mark.usefixtures("offline")

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pytest
 
@@ -13,12 +14,12 @@ from manifests.graph.deployment import graph_deployment
 from stacks.rules.graphs import graph_problems
 from targets.catalogue import TARGETS
 from targets.engine_knobs import KNOBS
-from targets.knobs import FrontendKnobs, GraphKnobs, RoleKnobs
+from targets.knobs import RoleKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool
-from targets.resolve import resolve
 from targets.target import Target
 from tests.parsers.harness import RELEASES, parse_all
+from tests.plans import resolved
 from tests.targets.knob_values import least
 
 
@@ -30,19 +31,17 @@ def tuned(engine: Engine) -> RoleKnobs:
 def plans(target: Target, release: str) -> Iterator[GraphPlan]:
     """The target as published, and, where that can run on the release, with each knob that adds an argument."""
     pool = Pool(instance=_instance(target), nodes=18)
-    published = resolve(target, GraphKnobs(dynamo_version=release), pool)
+    published = resolved(target, pool=pool, dynamoVersion=release)
     if graph_problems(published):
         return
     yield published
-    yield resolve(target, GraphKnobs(dynamo_version=release, frontend=FrontendKnobs(router_mode="kv")), pool)
-    roles = {worker.role.value: tuned(target.engine) for worker in target.workers}
-    yield resolve(
-        target, GraphKnobs.model_validate({"dynamo_version": release, "transport": "node", **roles}), pool
-    )
+    yield resolved(target, pool=pool, dynamoVersion=release, frontend={"routerMode": "kv"})
+    roles: dict[str, Any] = {worker.role.value: tuned(target.engine) for worker in target.workers}
+    yield resolved(target, pool=pool, dynamoVersion=release, transport="node", **roles)
     if target.disaggregated and target.gpus:
-        yield resolve(target, GraphKnobs(dynamo_version=release, transport="efa"), pool)
+        yield resolved(target, pool=pool, dynamoVersion=release, transport="efa")
     if Version.parse(release) >= ENDPOINT_PICKER_SINCE:
-        yield resolve(target, GraphKnobs(dynamo_version=release), pool, inference_extension=True)
+        yield resolved(target, pool=pool, inference_extension=True, dynamoVersion=release)
 
 
 def _instance(target: Target) -> InstanceType:

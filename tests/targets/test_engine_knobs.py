@@ -7,14 +7,13 @@ import yaml
 
 from facts.engines import Engine
 from manifests.graph.workers import engine_files, worker_command
-from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.engine_knobs import KNOBS, EngineKnobs
-from targets.knobs import GraphKnobs, RoleKnobs
+from targets.knobs import RoleKnobs
 from targets.plan import GraphPlan
-from targets.resolve import resolve
 from targets.target import Target
+from tests import plans
 from tests.targets.knob_values import least
 
 TARGET = {
@@ -27,14 +26,7 @@ EACH = [(engine, name) for engine in Engine for name in KNOBS]
 
 
 def plan(target: str, decode: dict[str, Any]) -> GraphPlan:
-    platform = {"install": False, "grove": "external"}
-    stack = {
-        "target": target,
-        "cluster": {"kind": "existing"},
-        "platform": platform,
-        "graph": {"decode": decode},
-    }
-    return parse(stack, set()).main
+    return plans.graph(target, cluster={"kind": "existing"}, graph={"decode": decode})
 
 
 def key(name: str) -> str:
@@ -52,7 +44,7 @@ def problems(target: str, decode: dict[str, Any]) -> str:
 def resolved(target: str, **decode: Any) -> GraphPlan:
     """Whether or not that can work: the least of a value often cannot."""
     base = plan(target, {})
-    return resolve(base.target, GraphKnobs(decode=RoleKnobs(**decode), transport="node"), base.pool)
+    return plans.resolved(base.target, pool=base.pool, decode=RoleKnobs(**decode), transport="node")
 
 
 def test_every_field_is_a_knob_with_a_key_and_documentation() -> None:

@@ -3,12 +3,8 @@
 import pytest
 
 from facts.engines import Role
-from facts.hardware import INSTANCE_TYPES
-from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
-from targets.pool import Pool
 from targets.registration import component_names
-from targets.resolve import resolve
+from tests.plans import resolved
 
 PREFILL, DECODE, WORKER = Role.PREFILL, Role.DECODE, Role.WORKER
 REGISTERED = {
@@ -27,8 +23,7 @@ REGISTERED = {
 
 @pytest.mark.parametrize(("target", "version", "chain"), REGISTERED, ids=map(str, REGISTERED))
 def test_workers_register_under_these_names(target: str, version: str, chain: str | None) -> None:
-    knobs = GraphKnobs.model_validate({"dynamoVersion": version, "disaggregationStrategy": chain})
-    plan = resolve(TARGETS[target], knobs, Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1))
+    plan = resolved(target, dynamoVersion=version, disaggregationStrategy=chain)
     assert component_names(plan) == REGISTERED[target, version, chain]
     expected = (chain or "prefill_first") if target.endswith("-0.4") else None
     assert plan.handover.strategy == expected

@@ -7,11 +7,10 @@ import pytest
 from facts.hardware import INSTANCE_TYPES
 from stacks.rules.graphs import graph_problems
 from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import beside_each_other, resolve
+from targets.resolve import beside_each_other
 from targets.transport import KV_PATHS, Transport
+from tests.plans import resolved
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 GUIDE, LONG, VLLM, MOCKER = "trtllm-disagg-b200", "trtllm-disagg-8k", "vllm-disagg-h100", "mocker-disagg-cpu"
@@ -21,9 +20,7 @@ FIGURES = "upstream measured 98 s to the first token over TCP where RDMA took 0.
 
 def plan(target: str, instance: str, nodes: int = 1, *, efa: bool = True, **knobs: Any) -> GraphPlan:
     """efa: whether the cluster is AWS's. knobs: as in the stack's file, camelCase."""
-    pool = Pool(instance=INSTANCE_TYPES[instance], nodes=nodes, efa=efa)
-    said = {"dynamoVersion": "1.4.2", **knobs}
-    return resolve(TARGETS[target], GraphKnobs.model_validate(said), pool)
+    return resolved(target, instance, nodes, efa=efa, **{"dynamoVersion": "1.4.2", **knobs})
 
 
 APART: dict[str, Any] = {"prefill": {"tensorParallel": 8}, "decode": {"tensorParallel": 8}}
@@ -217,8 +214,7 @@ def test_workers_that_cannot_share_a_pod_share_a_node(said: dict[str, Any]) -> N
 
 
 def test_an_endpoint_picker_chooses_among_pods() -> None:
-    pool = Pool(instance=INSTANCE_TYPES[H100], nodes=1)
-    assert resolve(TARGETS[VLLM], GraphKnobs(), pool, inference_extension=True).transport is Transport.NODE
+    assert resolved(VLLM, H100, inference_extension=True).transport is Transport.NODE
 
 
 def test_workers_of_several_nodes_go_over_efa_on_aws_unless_said_otherwise() -> None:

@@ -4,14 +4,10 @@ from typing import Any
 
 import pytest
 
-from facts.hardware import INSTANCE_TYPES
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.workers import engine_files
-from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import resolve
+from tests.plans import resolved
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
@@ -21,8 +17,7 @@ NODE = ["IPC_LOCK", "SYS_PTRACE", "DAC_OVERRIDE"]
 
 
 def plan(target: str, instance: str, nodes: int = 2, *, efa: bool = True, **knobs: Any) -> GraphPlan:
-    pool = Pool(instance=INSTANCE_TYPES[instance], nodes=nodes, efa=efa)
-    return resolve(TARGETS[target], GraphKnobs.model_validate({"dynamoVersion": "1.4.2", **knobs}), pool)
+    return resolved(target, instance, nodes, efa=efa, **{"dynamoVersion": "1.4.2", **knobs})
 
 
 def workers(graph: GraphPlan) -> dict[str, dict[str, Any]]:

@@ -1,69 +1,25 @@
 """What every graph has, whatever its target, release and knobs."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from facts.engines import Engine
 from facts.releases import LATEST_PATCH, Version
 from manifests.graph.compute_domain import compute_domain
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.topology import topology
 from manifests.graph.workers import engine_files
-from stacks.load import parse
-from targets.catalogue import TARGETS
-from targets.plan import GraphPlan
-from targets.target import Target
-from targets.transport import POD_SINCE
+from tests.manifests.graphs import components
+from tests.plans import apart, every
 
 AGENTIC_B200 = ("vllm-agg-agentic-b200", "vllm-disagg-agentic-b200")
 LOADING_SECONDS = 30 * 60
 """The longest published load."""
 
 
-def plan(target: str, **values: Any) -> GraphPlan:
-    """Workers as pods of their own on one node, unless the graph says how KV cache travels."""
-    stack = {
-        "target": target,
-        "cluster": {"kind": "existing", "efa": True},
-        "platform": {"install": False, "grove": "external"},
-    }
-    graph = {"transport": "node", **values.get("graph", {})}
-    return parse({**stack, **values, "graph": graph}, set()).main
-
-
-def loads(target: Target, version: str) -> bool:
-    """Whether the image of that release can load GPT-OSS."""
-    return target.engine is not Engine.TRTLLM or version != "0.4.1" or target.pods.image is not None
-
-
-def plans() -> Iterator[GraphPlan]:
-    for name, target in TARGETS.items():
-        for version in LATEST_PATCH.values():
-            if target.releases.run(Version.parse(version)) and loads(target, version):
-                yield plan(name, graph={"dynamoVersion": version})
-                if target.disaggregated and target.gpus and Version.parse(version) >= POD_SINCE:
-                    yield plan(name, graph={"dynamoVersion": version, "transport": "pod"})
-    yield plan("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
-
-
 LOCAL_COPY = {"localCopy": True}
-PLANS = {f"{p.target.name}-{p.version}-{p.transport}": p for p in plans()}
-
-
-def components(manifest: dict[str, Any]) -> dict[str, tuple[Any, Any, Any]]:
-    """Component, pod and container `main` by name, in either API version."""
-    spec = manifest["spec"]
-    found = {
-        name: (service, service["extraPodSpec"], service["extraPodSpec"]["mainContainer"])
-        for name, service in spec.get("services", {}).items()
-    }
-    for component in spec.get("components", ()):
-        pod = component["podTemplate"]["spec"]
-        found[component["name"]] = (component, pod, pod["containers"][0])
-    return found
+PLANS = every()
 
 
 @pytest.mark.parametrize("name", PLANS)
@@ -114,7 +70,7 @@ def test_graphs_are_kept_apart_by_the_operator_alone(name: str) -> None:
 
 
 def test_prefill_and_decode_never_share_a_side_channel_port() -> None:
-    parts = components(graph_deployment(plan("vllm-disagg-h100"), "dynamo"))
+    parts = components(graph_deployment(apart("vllm-disagg-h100"), "dynamo"))
     ports = [
         entry["value"]
         for _, _, main in parts.values()
@@ -125,29 +81,29 @@ def test_prefill_and_decode_never_share_a_side_channel_port() -> None:
 
 
 @pytest.mark.parametrize(
-    ("transport", "near", "apart"),
+    ("transport", "near", "spread"),
     [("node", "kubernetes.io/hostname", False), ("efa", "topology.kubernetes.io/zone", True)],
 )
-def test_workers_are_placed_as_their_transport_needs(transport: str, near: str, apart: bool) -> None:
-    graph = plan(
+def test_workers_are_placed_as_their_transport_needs(transport: str, near: str, spread: bool) -> None:
+    graph = apart(
         "vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"}
     )
     for name, (_, pod, main) in components(graph_deployment(graph, "dynamo")).items():
         if name != "Frontend":
             (term,) = pod["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
             assert term["topologyKey"] == near
-            if name == "VllmDecodeWorker" and apart:
+            if name == "VllmDecodeWorker" and spread:
                 rules = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
                 assert [rule["labelSelector"]["matchLabels"]["dynamo-gpt-oss/role"] for rule in rules] == [
                     "prefill"
                 ]
             # 32 interfaces for 8 GPUs: four to each, sixteen to a worker of four.
-            assert main["resources"]["limits"].get("vpc.amazonaws.com/efa") == ("16" if apart else None)
+            assert main["resources"]["limits"].get("vpc.amazonaws.com/efa") == ("16" if spread else None)
 
 
 def test_graphs_that_fill_a_node_each_keep_off_the_others() -> None:
     """Prefill of two graphs on one node would leave both waiting for room for their decode."""
-    parts = components(graph_deployment(plan("vllm-disagg-h100"), "dynamo"))
+    parts = components(graph_deployment(apart("vllm-disagg-h100"), "dynamo"))
     for worker in ("VllmPrefillWorker", "VllmDecodeWorker"):
         _, pod, _ = parts[worker]
         (term,) = pod["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
@@ -157,14 +113,14 @@ def test_graphs_that_fill_a_node_each_keep_off_the_others() -> None:
             {"key": "dynamo-gpt-oss/workers", "operator": "NotIn", "values": ["gpt-oss-disagg"]},
         ]
     half = {"tensorParallel": 2}
-    small = plan("vllm-disagg-h100", graph={"prefill": half, "decode": half})
+    small = apart("vllm-disagg-h100", graph={"prefill": half, "decode": half})
     _, pod, _ = components(graph_deployment(small, "dynamo"))["VllmDecodeWorker"]
     assert "podAntiAffinity" not in pod["affinity"], "two of these share a node"
 
 
 def test_a_changed_engine_file_restarts_the_workers_of_its_role_alone() -> None:
     def digests(**decode: Any) -> dict[str, str]:
-        parts = components(graph_deployment(plan("trtllm-disagg-8k", graph={"decode": decode}), "dynamo"))
+        parts = components(graph_deployment(apart("trtllm-disagg-8k", graph={"decode": decode}), "dynamo"))
         return {
             name: component["podTemplate"]["metadata"]["annotations"]["dynamo-gpt-oss/engine-files"]
             for name, (component, _, _) in parts.items()
@@ -179,7 +135,7 @@ def test_a_changed_engine_file_restarts_the_workers_of_its_role_alone() -> None:
 def test_knobs_reach_the_engine_where_the_target_puts_its_settings() -> None:
     said = {"maxBatchSize": 64, "freeGpuMemoryFraction": 0.7, "maxNumTokens": 8192, "env": {"X": "1"}}
     said["extraArgs"] = ["--max-beam-width", "1"]
-    by_argument = plan("trtllm-disagg-b200", graph={"decode": {**said, "chunkedPrefill": True}})
+    by_argument = apart("trtllm-disagg-b200", graph={"decode": {**said, "chunkedPrefill": True}})
     _, _, main = components(graph_deployment(by_argument, "dynamo"))["TrtllmDecodeWorker"]
     text = " ".join(main["args"])
     assert "--max-num-tokens 8192 --max-batch-size 64 --free-gpu-memory-fraction 0.7" in text
@@ -187,7 +143,7 @@ def test_knobs_reach_the_engine_where_the_target_puts_its_settings() -> None:
     assert {"name": "X", "value": "1"} in main["env"]
     assert "enable_chunked_prefill: true" in engine_files(by_argument)["decode.yaml"]
 
-    by_file = plan("trtllm-disagg-8k", graph={"decode": said})
+    by_file = apart("trtllm-disagg-8k", graph={"decode": said})
     _, _, main = components(graph_deployment(by_file, "dynamo"))["TrtllmDecodeWorker"]
     assert "--max-batch-size" not in main["args"]
     assert "max_batch_size: 64\n" in engine_files(by_file)["decode.yaml"]
@@ -203,7 +159,7 @@ def test_a_draft_model_is_its_pinned_folder_or_what_the_cache_calls_main() -> No
             f"/opt/models/hub/models--nvidia--gpt-oss-120b-Eagle3-v3/snapshots/{commit}",
         ),
     ):
-        graph = plan("vllm-agg-agentic-b200", graph=knobs)
+        graph = apart("vllm-agg-agentic-b200", graph=knobs)
         _, _, main = components(graph_deployment(graph, "dynamo"))["VllmWorker"]
         assert f'"model":"{path}"' in main["args"][main["args"].index("--speculative-config") + 1]
         assert [weights.model for weights in graph.cache.weights] == [
@@ -220,7 +176,7 @@ def test_an_image_is_a_tag_a_digest_or_the_release_s_own() -> None:
         ({"repository": "r/x", "tag": "1.4.2"}, "r/x:1.4.2"),
         ({"repository": "r/x", "digest": digest, "runtimeVersion": "1.4.2"}, f"r/x@{digest}"),
     ):
-        manifest = graph_deployment(plan("trtllm-disagg-b200", graph={"image": image}), "dynamo")
+        manifest = graph_deployment(apart("trtllm-disagg-b200", graph={"image": image}), "dynamo")
         assert {main["image"] for _, _, main in components(manifest).values()} == {written}
 
 
@@ -230,7 +186,7 @@ def test_the_release_of_an_image_is_said_to_operators_that_know_the_field(
 ) -> None:
     image = {"tag": "mine", "runtimeVersion": "1.2.1"}
     values = {"graph": {"image": image, "dynamoVersion": "1.2.1"}, "platform": {"version": platform}}
-    manifest = graph_deployment(plan("trtllm-disagg-b200", **values), "dynamo")
+    manifest = graph_deployment(apart("trtllm-disagg-b200", **values), "dynamo")
     assert {component.get("runtimeVersionOverride") for component, _, _ in components(manifest).values()} == {
         said
     }
@@ -247,7 +203,7 @@ def test_the_release_of_an_image_is_said_to_operators_that_know_the_field(
     ],
 )
 def test_vllm_s_connector_fits_the_transport(target: str, transport: str, connector: dict[str, Any]) -> None:
-    graph = plan(target, pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"})
+    graph = apart(target, pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"})
     parts = components(graph_deployment(graph, "dynamo"))
     for name, role in (("VllmPrefillWorker", "kv_producer"), ("VllmDecodeWorker", "kv_consumer")):
         args = parts[name][2]["args"]
@@ -258,7 +214,7 @@ def test_vllm_s_connector_fits_the_transport(target: str, transport: str, connec
 @pytest.mark.parametrize("version", LATEST_PATCH.values())
 def test_sglang_hands_kv_cache_over_on_every_address_of_the_pod(version: str) -> None:
     parts = components(
-        graph_deployment(plan("sglang-disagg-h100", graph={"dynamoVersion": version}), "dynamo")
+        graph_deployment(apart("sglang-disagg-h100", graph={"dynamoVersion": version}), "dynamo")
     )
     for name in ("SglangPrefillWorker", "SglangDecodeWorker"):
         args = parts[name][2]["args"]
@@ -268,7 +224,7 @@ def test_sglang_hands_kv_cache_over_on_every_address_of_the_pod(version: str) ->
 
 @pytest.mark.parametrize(("transport", "backend"), [("node", "UCX"), ("efa", "NIXL")])
 def test_tensorrt_llm_s_transceiver_fits_the_transport(transport: str, backend: str) -> None:
-    graph = plan(
+    graph = apart(
         "trtllm-disagg-b200", pool={"nodes": 2}, graph={"transport": transport, "dynamoVersion": "1.4.2"}
     )
     assert all(f"backend: {backend}\n" in text for text in engine_files(graph).values())
@@ -276,7 +232,7 @@ def test_tensorrt_llm_s_transceiver_fits_the_transport(transport: str, backend: 
 
 def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> None:
     pool = {"instanceType": "p6e-gb200.36xlarge", "nodes": 2}
-    spread = plan("trtllm-disagg-8k", pool=pool, graph={"dynamoVersion": "1.3.1", "transport": "efa"})
+    spread = apart("trtllm-disagg-8k", pool=pool, graph={"dynamoVersion": "1.3.1", "transport": "efa"})
     domain = compute_domain(spread, "dynamo")
     template = domain["spec"]["channel"]["resourceClaimTemplate"]["name"]
     assert domain["spec"]["numNodes"] == 0
@@ -284,16 +240,16 @@ def test_every_graph_on_gb200_has_a_compute_domain_that_follows_its_pods() -> No
         claims = [claim["resourceClaimTemplateName"] for claim in pod.get("resourceClaims", ())]
         assert claims == ([] if name == "Frontend" else [template])
         assert ("claims" in main.get("resources", {})) is (name != "Frontend")
-    assert compute_domain(plan("trtllm-agg-gb200"), "dynamo")["spec"]["numNodes"] == 1
-    assert not plan("trtllm-disagg-8k").needs_compute_domain
+    assert compute_domain(apart("trtllm-agg-gb200"), "dynamo")["spec"]["numNodes"] == 1
+    assert not apart("trtllm-disagg-8k").needs_compute_domain
 
 
 @pytest.mark.parametrize("version", ["0.4.1", "1.2.1", "1.6.1"])
 def test_a_local_copy_stands_where_the_shared_cache_stood(version: str) -> None:
     knobs, target = {"graph": {"dynamoVersion": version}}, "trtllm-disagg-b200"
     target += "-0.4" if version == "0.4.1" else ""
-    plain = graph_deployment(plan(target, **knobs), "dynamo")
-    copied = graph_deployment(plan(target, cache=LOCAL_COPY, **knobs), "dynamo")
+    plain = graph_deployment(apart(target, **knobs), "dynamo")
+    copied = graph_deployment(apart(target, cache=LOCAL_COPY, **knobs), "dynamo")
     assert topology(copied) == topology(plain), "an update of the pods, not another graph"
     before, after = components(plain), components(copied)
     assert after["Frontend"] == before["Frontend"]
@@ -319,7 +275,7 @@ def test_a_local_copy_stands_where_the_shared_cache_stood(version: str) -> None:
 def test_a_copy_holds_every_model_that_the_engine_loads_and_has_room_for_it() -> None:
     found = {}
     for target in ("trtllm-disagg-b200", "vllm-agg-agentic-b200"):
-        parts = components(graph_deployment(plan(target, cache=LOCAL_COPY), "dynamo"))
+        parts = components(graph_deployment(apart(target, cache=LOCAL_COPY), "dynamo"))
         (_, pod, _) = next(part for name, part in parts.items() if name != "Frontend")
         (copy,) = pod["initContainers"]
         (models,) = (json.loads(entry["value"]) for entry in copy["env"] if entry["name"] == "MODELS")

@@ -9,7 +9,7 @@ from manifests.graph.disruption import budgets
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from tests.components.recording import deploy
-from tests.manifests.graph.test_deployment import plan
+from tests.plans import apart
 
 SPREAD = {"pool": {"nodes": 2}, "graph": {"worker": {"replicas": 16}, "frontend": {"replicas": 2}}}
 
@@ -45,13 +45,13 @@ def kept(graph: GraphPlan) -> dict[str, int]:
 def test_as_many_go_at_once_as_one_node_holds(
     target: str, said: dict[str, Any], expected: dict[str, int]
 ) -> None:
-    assert kept(plan(target, **said)) == expected
+    assert kept(apart(target, **said)) == expected
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_node_can_always_be_drained_at_once(target: str) -> None:
     """The Eviction API would refuse a node's last pods if a budget were below what the node holds."""
-    graph = plan(target, pool={"nodes": 4}, graph={"frontend": {"replicas": 2}})
+    graph = apart(target, pool={"nodes": 4}, graph={"frontend": {"replicas": 2}})
     for budget in budgets(graph, "dynamo"):
         component = budget["spec"]["selector"]["matchLabels"]["nvidia.com/dynamo-component"]
         if component != "Frontend":
@@ -61,7 +61,7 @@ def test_a_node_can_always_be_drained_at_once(target: str) -> None:
 
 
 def test_they_come_with_the_graph() -> None:
-    graph = plan("vllm-agg-agentic-b200", **SPREAD)
+    graph = apart("vllm-agg-agentic-b200", **SPREAD)
 
     def program() -> None:
         InferenceGraph("graph", InferenceGraphArgs(plan=graph, namespace="dynamo"))

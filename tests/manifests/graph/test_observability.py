@@ -8,14 +8,15 @@ from manifests.graph.deployment import graph_deployment
 from pods.run_workers import parse as parse_worker
 from stacks.load import parse
 from stacks.settings import ConfigError
-from tests.manifests.graph.test_deployment import components, plan
+from tests.manifests.graphs import components
+from tests.plans import apart
 
 COLLECTOR = "http://collector.observability:4317"
 EXPORTED = {"logs": "json", "otlpEndpoint": COLLECTOR}
 
 
 def environments(version: str, observability: dict[str, str]) -> dict[str, dict[str, str]]:
-    graph = plan("vllm-disagg-h100", graph={"dynamoVersion": version}, observability=observability)
+    graph = apart("vllm-disagg-h100", graph={"dynamoVersion": version}, observability=observability)
     found = components(graph_deployment(graph, "dynamo"))
     return {name: {e["name"]: e["value"] for e in main["env"]} for name, (_, _, main) in found.items()}
 
@@ -42,7 +43,7 @@ def test_traces_and_where_the_release_can_logs_are_exported(version: str, logs: 
 
 
 def test_workers_of_one_pod_are_called_by_their_roles_in_traces() -> None:
-    graph = plan("vllm-disagg-h100", graph={"transport": "pod"}, observability=EXPORTED)
+    graph = apart("vllm-disagg-h100", graph={"transport": "pod"}, observability=EXPORTED)
     _, _, main = components(graph_deployment(graph, "dynamo"))["VllmWorkers"]
     assert [parse_worker(line).variables["OTEL_SERVICE_NAME"] for line in main["args"]] == [
         "gpt-oss-disagg-decode",

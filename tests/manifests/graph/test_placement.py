@@ -7,14 +7,15 @@ import pytest
 from manifests.graph.deployment import graph_deployment
 from stacks.load import parse
 from stacks.settings import ConfigError
-from tests.manifests.graph.test_deployment import components, plan
+from tests.manifests.graphs import components
+from tests.plans import apart
 
 TAINT = {"key": "team", "operator": "Equal", "value": "llm", "effect": "NoExecute"}
 
 
 def test_workers_follow_the_pools_labels_and_bear_its_taints() -> None:
     for version in ("1.2.1", "1.6.1"):
-        graph = plan(
+        graph = apart(
             "vllm-disagg-h100",
             graph={"dynamoVersion": version},
             pool={
@@ -41,7 +42,7 @@ def test_workers_follow_the_pools_labels_and_bear_its_taints() -> None:
 
 
 def test_the_mocker_bears_taints_too() -> None:
-    graph = plan("mocker-disagg-cpu", pool={"tolerations": [TAINT]})
+    graph = apart("mocker-disagg-cpu", pool={"tolerations": [TAINT]})
     found = components(graph_deployment(graph, "dynamo"))
     assert [pod["tolerations"] for name, (_, pod, _) in found.items() if name != "Frontend"] == [[TAINT]] * 2
 

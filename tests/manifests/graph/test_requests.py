@@ -17,13 +17,11 @@ from stacks.cost import cpu_instance
 from stacks.load import from_text
 from stacks.sections.cluster import NewEksClusterSettings
 from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
 from targets.pool import Pool
-from targets.resolve import resolve
 from targets.target import Target
-from tests.manifests.graph.test_deployment import PLANS, components
-from tests.manifests.graph.test_deployment import plan as resolved
+from tests.manifests.graphs import components
+from tests.plans import apart, every, resolved
 from tests.project import PROJECT
 
 STACKS = sorted(path.name.split(".")[1] for path in PROJECT.glob("Pulumi.*.yaml"))
@@ -90,16 +88,16 @@ def test_a_node_whose_gpus_are_taken_has_cpu_and_memory_for_them(target: str) ->
         fitting = instance.gpu in published.gpus and instance.arch in published.archs
         if not fitting or instance.gpus < max(worker.gpus for worker in published.workers):
             continue
-        plan = resolve(published, GraphKnobs(), Pool(instance=instance, nodes=64))
+        plan = resolved(published, instance, 64)
         for name, said in requests(plan).items():
             if name != "Frontend":
                 gpus = int(said.get("nvidia.com/gpu") or said["gpu"])
                 assert fits([figures(said)] * (instance.gpus // gpus), instance, 1), (instance.name, name)
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", every())
 def test_every_worker_asks_for_cpu_and_for_the_memory_of_its_weights(name: str) -> None:
-    plan = PLANS[name]
+    plan = every()[name]
     gib = 0 if not plan.gpus else sum(WEIGHTS_GB[each.model] for each in plan.cache.weights) * 1e9 / 2**30
     for said in requests(plan).values():
         assert int(said["cpu"]) >= 1
@@ -108,11 +106,11 @@ def test_every_worker_asks_for_cpu_and_for_the_memory_of_its_weights(name: str) 
 
 def test_kv_cache_in_host_memory_is_asked_for() -> None:
     """8×H100, TP4: each worker's GPUs hold about 226 GiB of KV cache beside the weights."""
-    over_tcp = resolved(
+    over_tcp = apart(
         "vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "tcp", "dynamoVersion": "1.4.2"}
     )
     staged = requests(over_tcp)["VllmDecodeWorker"]
-    over_efa = requests(PLANS["vllm-disagg-h100-1.4.2-efa"])["VllmDecodeWorker"]
+    over_efa = requests(every()["vllm-disagg-h100-1.4.2-efa"])["VllmDecodeWorker"]
     assert figures(staged)["gib"] - figures(over_efa)["gib"] == 226
 
 
@@ -142,9 +140,9 @@ def test_whoever_fills_a_nodes_gpus_finds_cpus_and_memory_for_them(
     has = room(instance, 1)
     for parallel in (1, 2, 4, 8):
         role = {"tensorParallel": parallel, "freeGpuMemoryFraction": 0.95}
-        said = {worker.role.value: role for worker in target.workers}
+        said: dict[str, Any] = {worker.role.value: role for worker in target.workers}
         pool = Pool(instance=instance, nodes=16, efa=transport == "efa")
-        plan = resolve(target, GraphKnobs.model_validate({"transport": transport, **said}), pool)
+        plan = resolved(target, pool=pool, transport=transport, **said)
         for planned in plan.workers:
             asks = figures(of_worker(plan, planned, worker_command(plan, planned)))
             share = planned.worker.gpus / instance.gpus

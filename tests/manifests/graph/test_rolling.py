@@ -6,18 +6,15 @@ from typing import Any
 
 import pytest
 
-from facts.hardware import INSTANCE_TYPES
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.rolling import rounds
 from stacks.load import parse
 from stacks.rules.graphs import graph_problems
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
-from targets.pool import Pool
-from targets.resolve import resolve
 from targets.transport import Transport
-from tests.manifests.graph.test_deployment import PLANS, components, plan
+from tests.manifests.graphs import components
+from tests.plans import apart, every, resolved
 
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
@@ -30,9 +27,9 @@ def pod_annotations(component: dict[str, Any]) -> dict[str, str]:
     return dict(metadata.get("annotations", {}))
 
 
-@pytest.mark.parametrize("name", PLANS)
+@pytest.mark.parametrize("name", every())
 def test_every_worker_says_on_its_pods_how_it_is_replaced(name: str) -> None:
-    for component, (service, _, _) in components(graph_deployment(PLANS[name], "dynamo")).items():
+    for component, (service, _, _) in components(graph_deployment(every()[name], "dynamo")).items():
         said = pod_annotations(service)
         assert (said.get(SURGE) == "0") == (component != "Frontend")
         assert (said.get(UNAVAILABLE) in ("1", "4", "100%")) == (component != "Frontend")
@@ -83,7 +80,7 @@ def share(text: str, desired: int) -> float:
 
 
 def said_by(target: str) -> dict[str, dict[str, str]]:
-    graph = plan(target)
+    graph = apart(target)
     found = components(graph_deployment(graph, "dynamo"))
     names = [name for name in found if name != "Frontend"]
     return {
@@ -112,9 +109,9 @@ def test_aggregated_workers_go_by_halves() -> None:
     assert {each[UNAVAILABLE] for each in said_by("vllm-agg-agentic-b200").values()} == {"4"}
     assert {each[UNAVAILABLE] for each in said_by("vllm-disagg-agentic-b200").values()} == {"100%"}
     assert {each[UNAVAILABLE] for each in said_by("trtllm-agg-gb200").values()} == {"1"}
-    assert rounds(plan("vllm-agg-agentic-b200")) == 2
-    assert rounds(plan("vllm-disagg-agentic-b200")) == 1
-    assert rounds(plan("trtllm-agg-gb200", pool={"nodes": 3}, graph={"worker": {"replicas": 3}})) == 3
+    assert rounds(apart("vllm-agg-agentic-b200")) == 2
+    assert rounds(apart("vllm-disagg-agentic-b200")) == 1
+    assert rounds(apart("trtllm-agg-gb200", pool={"nodes": 3}, graph={"worker": {"replicas": 3}})) == 3
 
 
 @pytest.mark.parametrize("target", ["vllm-agg-agentic-b200", "trtllm-agg-gb200", "trtllm-disagg-b200"])
@@ -123,7 +120,7 @@ def test_scaling_restarts_no_worker(target: str) -> None:
 
     def worker(replicas: int) -> dict[str, Any]:
         role = TARGETS[target].workers[-1].role.value
-        graph = plan(
+        graph = apart(
             target,
             pool={"nodes": 4},
             graph={
@@ -187,7 +184,7 @@ def test_surge_that_cannot_be_is_refused(stack: dict[str, Any], message: str) ->
 
 def test_a_pod_may_finish_its_answers() -> None:
     for version, waits in (("1.2.1", None), ("1.3.1", "590"), ("1.6.1", "590")):
-        graph = plan(
+        graph = apart(
             "vllm-disagg-h100", graph={"dynamoVersion": version, "terminationGracePeriodSeconds": 600}
         )
         found = components(graph_deployment(graph, "dynamo"))
@@ -198,7 +195,7 @@ def test_a_pod_may_finish_its_answers() -> None:
 
 def test_a_lost_workers_requests_go_on_elsewhere_where_the_frontend_can() -> None:
     for version, limit in (("0.4.1", False), ("1.0.2", True), ("1.6.1", True)):
-        graph = plan("vllm-disagg-h100", graph={"dynamoVersion": version})
+        graph = apart("vllm-disagg-h100", graph={"dynamoVersion": version})
         args = components(graph_deployment(graph, "dynamo"))["Frontend"][2]["args"]
         assert ("--migration-limit" in args) is limit
 
@@ -209,11 +206,8 @@ def test_workers_drain_no_longer_than_their_pod_lives(transport: Transport, rele
     """Over any transport: the runtime's own time, from 1.3 on, is longer than the pod's."""
     nvlink = transport is Transport.NVLINK
     efa = transport is Transport.EFA
-    pool = Pool(
-        instance=INSTANCE_TYPES["p6e-gb200.36xlarge" if nvlink else "p6-b200.48xlarge"], nodes=2, efa=efa
-    )
-    knobs = GraphKnobs.model_validate({"transport": transport, "dynamoVersion": release})
-    made = resolve(TARGETS["trtllm-disagg-8k"], knobs, pool)
+    nodes = "p6e-gb200.36xlarge" if nvlink else "p6-b200.48xlarge"
+    made = resolved("trtllm-disagg-8k", nodes, 2, efa=efa, transport=transport, dynamoVersion=release)
     assert graph_problems(made) == []
     drains = []
     for component, (service, _, _) in components(graph_deployment(made, "dynamo")).items():

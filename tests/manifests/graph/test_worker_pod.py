@@ -9,14 +9,12 @@ from embedded.dynamo_graph import graphs_of
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.worker_pod import script_config_map
 from pods.run_workers import Worker, parse
-from stacks.load import parse as parse_settings
 from targets.plan import GraphPlan
+from tests import plans
 
 
 def plan(target: str, **graph: Any) -> GraphPlan:
-    stack = {"target": target, "cluster": {"kind": "existing"}, "platform": {"install": False}}
-    said = {"transport": "pod", "dynamoVersion": "1.4.2", **graph}
-    return parse_settings({**stack, "graph": said}, set()).main
+    return plans.graph(target, graph={"transport": "pod", "dynamoVersion": "1.4.2", **graph})
 
 
 def pod(graph: GraphPlan) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Alert rules in Prometheus itself: promtool loads them and plays series against them."""
+"""Alert rules: what each graph has, and in Prometheus itself, where promtool plays series against them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from manifests.monitoring.alerts import prometheus_rule
+from manifests.monitoring.alerts import Objectives, prometheus_rule
 from manifests.monitoring.dashboards import dashboards
+from targets.plan import GraphPlan
 from tests.manifests.conftest import Promtool
-from tests.manifests.monitoring.test_monitoring import OBJECTIVES, PLANS, panels, plan_of
+from tests.manifests.monitoring.watched import OBJECTIVES, PLANS, by_plan, panels, plan_of, rules
 
 GRAPH = 'namespace="dynamo", graph="gpt-oss-disagg"'
 PORTS = {"frontend": "http", "prefill": "system", "decode": "system"}
@@ -120,3 +121,35 @@ def test_a_worker_counts_once_whatever_else_of_it_is_scraped(promtool: Promtool,
     assert counted.keys() == {"prefill", "decode"}
     for expression in counted.values():
         play(promtool, tmp_path, UP | NIXL_UP, expression, 1)
+
+
+@by_plan
+def test_every_role_has_an_alert(plan: GraphPlan) -> None:
+    missing = {rule["labels"]["role"] for rule in rules(plan) if rule["alert"] == "DynamoRoleMissing"}
+    pods = {"worker"} if plan.in_one_pod else {planned.role.value for planned in plan.workers}
+    assert missing == {"frontend", *pods}
+
+
+def test_objectives_are_in_the_expressions() -> None:
+    by_alert = {
+        rule["alert"]: rule["expr"]
+        for rule in rules(
+            plan_of("trtllm-disagg-b200"), Objectives(ttft=1.25, itl=0.04, idle_minutes=45, ttl="2h")
+        )
+    }
+    assert by_alert["DynamoTimeToFirstTokenHigh"].endswith("> 1.25")
+    assert by_alert["DynamoInterTokenLatencyHigh"].endswith("> 0.04")
+    assert "[45m]" in by_alert["GpuNodeIdle"]
+    assert "+ 7200 - time()" in by_alert["StackEndsSoon"]
+
+
+def test_a_stack_without_a_time_to_live_has_no_alert_about_it() -> None:
+    forever = Objectives(ttft=2.0, itl=0.03, idle_minutes=30, ttl=None)
+    assert "StackEndsSoon" not in {rule["alert"] for rule in rules(plan_of("trtllm-disagg-b200"), forever)}
+
+
+def test_alerts_say_what_and_how_bad() -> None:
+    for rule in rules(plan_of("trtllm-disagg-b200")):
+        assert rule["labels"]["severity"] in ("warning", "critical")
+        assert rule["annotations"]["summary"]
+        assert rule["annotations"]["description"]

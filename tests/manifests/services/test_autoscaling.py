@@ -11,8 +11,9 @@ from manifests.graph.topology import topology
 from manifests.services.autoscaling import scaled_objects
 from stacks.load import parse
 from targets.plan import GraphPlan
-from tests.manifests.graph.test_deployment import components
-from tests.manifests.monitoring.test_monitoring import known_series, selectors
+from tests import plans
+from tests.manifests.graphs import components
+from tests.manifests.monitoring.watched import known_series, selectors
 from tests.plans import SCALING
 
 VERSIONS = ("1.2.1", "1.6.1")
@@ -22,18 +23,14 @@ def plan(
     target: str = "trtllm-disagg-b200", kind: str = "keda", *, nodes: int = 3, **graph: Any
 ) -> GraphPlan:
     graph = graph or {"prefill": {"maxReplicas": 2}, "decode": {"replicas": 2, "maxReplicas": 4}}
-    return parse(
-        {
-            "target": target,
-            "cluster": {"kind": "existing", "efa": True},
-            "platform": {"install": False},
-            "pool": {"nodes": nodes},
-            "monitoring": {"kind": "install"},
-            "autoscaling": {"kind": kind},
-            "graph": {"dynamoVersion": "1.6.1", **graph},
-        },
-        set(),
-    ).main
+    return plans.graph(
+        target,
+        platform={"install": False},
+        pool={"nodes": nodes},
+        monitoring={"kind": "install"},
+        autoscaling={"kind": kind},
+        graph={"dynamoVersion": "1.6.1", **graph},
+    )
 
 
 def scaled(version: str) -> GraphPlan:

@@ -14,8 +14,14 @@ import yaml
 from facts import versions
 from facts.releases import LATEST_PATCH, Version
 from manifests.services import charts
-from manifests.services.charts import Prometheus, platform_chart, platform_values
+from manifests.services.charts import (
+    platform_chart,
+    platform_values,
+    prometheus_url,
+    prometheus_values,
+)
 from targets.platform import Addon, Discovery, Platform
+from tests.manifests.monitoring.watched import PROMETHEUS
 from tests.project import PROJECT
 
 CHARTS = yaml.safe_load((PROJECT / "tests" / "manifests" / "data" / "chart_keys.yaml").read_text())
@@ -82,7 +88,6 @@ def test_every_key_of_the_platform_is_documented() -> None:
         assert not {*leaves(values)} & {*CHARTS["dynamo-platform"]["removed"]}
 
 
-PROMETHEUS = Prometheus(retention_days=15, storage="50Gi", storage_class="gp3")
 PINNED = [
     (versions.KUBE_PROMETHEUS_STACK, charts.prometheus_values(PROMETHEUS)),
     (versions.GPU_OPERATOR, charts.gpu_operator_values()),
@@ -162,3 +167,20 @@ def test_the_chart_is_a_pinned_file_and_no_oci_artifact() -> None:
     assert platform_chart(Version(1, 2, 1), "dynamo-system").file == (
         "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts/dynamo-platform-1.2.1.tgz"
     )
+
+
+def test_what_reads_the_data_sources_before_grafana_starts_ends() -> None:
+    """The chart's default method, WATCH, goes on for ever, in an init container too."""
+    sources = prometheus_values(PROMETHEUS)["grafana"]["sidecar"]["datasources"]
+    assert sources == {"initDatasources": True, "skipReload": True, "watchMethod": "LIST"}
+
+
+def test_grafana_has_no_password_to_know() -> None:
+    ini = prometheus_values(PROMETHEUS)["grafana"]["grafana.ini"]
+    assert ini["auth.anonymous"] == {"enabled": True, "org_role": "Viewer"}
+    assert ini["auth"]["disable_login_form"]
+    assert not ini["auth.basic"]["enabled"]
+
+
+def test_prometheus_is_where_its_service_is() -> None:
+    assert prometheus_url("monitoring") == "http://kube-prometheus-stack-prometheus.monitoring.svc:9090"

@@ -9,9 +9,9 @@ from facts.releases import Version
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.topology import topology
 from manifests.services.inference_extension import PICKER
-from stacks.load import parse
 from targets.catalogue import TARGETS as PUBLISHED
 from targets.plan import GraphPlan
+from tests import plans
 
 NO_REUSE = ("trtllm-agg-gb200", "trtllm-disagg-8k")
 """Targets whose engine files switch KV block reuse off."""
@@ -21,14 +21,8 @@ INGRESS = {"host": "llm.example.com", "gateway": "envoy/public", "existingSecret
 
 
 def plan(target: str, *, picker: bool = True, **graph: Any) -> GraphPlan:
-    stack = {
-        "target": target,
-        "cluster": {"kind": "existing"},
-        "platform": {"install": False, "grove": "external"},
-        "graph": {"dynamoVersion": RELEASE, "transport": "node", **graph},
-        "ingress": {**INGRESS, "inferenceExtension": picker},
-    }
-    return parse(stack, set()).main
+    ingress = {**INGRESS, "inferenceExtension": picker}
+    return plans.apart(target, graph={"dynamoVersion": RELEASE, **graph}, ingress=ingress)
 
 
 def components(graph: GraphPlan) -> dict[str, dict[str, Any]]:

@@ -11,16 +11,14 @@ from facts.releases import Version
 from manifests.names import CACHE_CLAIM, MODEL_PATH
 from manifests.services.sizing import sizing_request
 from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs, ImageKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import resolve
 from targets.sizing import GPU_SKU, Sizing, known_since
+from tests.plans import resolved
 
 QUESTION = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024, concurrency=256)
 PLATFORM = Version(1, 6, 1)
 ON_EVERY_GPU = [
-    resolve(target, GraphKnobs(), Pool(instance=instance, nodes=2))
+    resolved(target, instance, 2)
     for target in TARGETS.values()
     for instance in INSTANCE_TYPES.values()
     if instance.gpu in target.gpus and instance.gpus >= 4
@@ -69,7 +67,7 @@ def test_it_asks_about_the_pool_whether_its_nodes_are_there_or_not() -> None:
 
 
 def test_kv_cache_over_efa_is_rdma() -> None:
-    plan = resolve(B200.target, GraphKnobs(transport="efa"), B200.pool)
+    plan = resolved(B200.target, pool=B200.pool, transport="efa")
     assert request(plan=plan)["spec"]["hardware"]["rdma"] is True
 
 
@@ -125,8 +123,7 @@ def test_the_profiler_gets_no_token_and_no_rights() -> None:
 
 
 def test_its_image_is_pulled_with_the_graphs_secret() -> None:
-    knobs = GraphKnobs(image=ImageKnobs(pull_secret="ngc"))
-    plan = resolve(B200.target, knobs, B200.pool)
+    plan = resolved(B200.target, pool=B200.pool, image={"pullSecret": "ngc"})
     assert pod(plan)["imagePullSecrets"] == [{"name": "ngc"}]
 
 

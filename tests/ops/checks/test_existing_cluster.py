@@ -7,21 +7,14 @@ from typing import Any
 import pytest
 
 from ops.checks.existing_cluster import drivers, services
-from stacks.load import parse
 from stacks.plan import StackPlan
+from tests import plans
 
 PRODUCT = "nvidia.com/gpu.product"
 
 
 def settings(target: str, pool: Mapping[str, Any] | None = None, **graph: Any) -> StackPlan:
-    stack = {
-        "pool": pool or {},
-        "target": target,
-        "cluster": {"kind": "existing"},
-        "platform": {"install": False},
-        "graph": graph,
-    }
-    return parse(stack, set())
+    return plans.stack(target, cluster={"kind": "existing"}, pool=pool or {}, graph=graph)
 
 
 class Cluster:

@@ -8,14 +8,13 @@ import pytest
 from manifests.graph.deployment import graph_deployment
 from ops.diff.compare import resource_changes
 from ops.diff.diff import DiffFormat, StackDiff, render
-from stacks.load import parse
+from tests import plans
 
 MINUTES = "min by the timeline's assumption)"
 
 
 def synth(target: str, **said: Any) -> dict[str, Any]:
-    plan = parse({"target": target, "cluster": {"kind": "existing"}, **said}, set()).main
-    manifest = graph_deployment(plan, "dynamo")
+    manifest = graph_deployment(plans.graph(target, platform={}, **said), "dynamo")
     kind = f"kubernetes:{manifest['apiVersion']}:{manifest['kind']}"
     graph = {"urn": "u", "type": kind, "name": "graph", "parent": "", "inputs": manifest}
     return {"resources": [graph | {"replaceOnChanges": ["spec.backendFramework"]}]}

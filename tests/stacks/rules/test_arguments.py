@@ -5,17 +5,15 @@ from typing import Any
 import pytest
 
 from manifests.graph.workers import worker_command
-from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
+from tests import plans
 from tests.parsers import native
 
 
 def plan(target: str, graph: dict[str, Any]) -> GraphPlan:
-    platform = {"install": False, "grove": "external"}
-    stack = {"target": target, "cluster": {"kind": "existing"}, "platform": platform, "graph": graph}
-    return parse(stack, set()).main
+    return plans.graph(target, cluster={"kind": "existing"}, graph=graph)
 
 
 @pytest.mark.parametrize(

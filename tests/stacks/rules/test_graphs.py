@@ -1,29 +1,23 @@
-"""Every refusal of stacks/rules/graphs.py with its whole message, and the nearest config that is not refused."""
+"""Every refusal of one graph with its whole message, and the nearest config that is not refused."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from facts.hardware import INSTANCE_TYPES, Gpu, InstanceType
+from facts.hardware import INSTANCE_TYPES, Gpu
 from facts.releases import Version
-from facts.weights import CacheUse
 from stacks.rules.graphs import graph_problems, release_problems
-from stacks.rules.local_copy import local_copy_problems
-from stacks.rules.sharing import sharing_problems
 from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import resolve
 from targets.target import Target
+from tests.plans import resolved
 from tests.targets.instances import instance_names
 
 
 def plan(target: str, instance: str, nodes: int = 1, *, key: str = "graph", **knobs: Any) -> GraphPlan:
     """knobs: as in the stack's file, camelCase."""
-    pool = Pool(instance=INSTANCE_TYPES[instance], nodes=nodes)
-    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, key=key)
+    return resolved(target, instance, nodes, key=key, **knobs)
 
 
 H100, H200, B200, GB200 = "p5.48xlarge", "p5en.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
@@ -324,16 +318,6 @@ def test_the_guide_of_0_4_fits_one_gb200_node_at_half_its_parallelism() -> None:
     assert graph_problems(plan(OLD_GUIDE, GB200, prefill=half, decode=half)) == []
 
 
-def test_graphs_of_0_4_that_would_see_each_other_are_refused() -> None:
-    other = plan(OLD_GUIDE, B200, 2, key="graphs[0]", name="other")
-    assert list(sharing_problems([plan(OLD_GUIDE, B200, 2), other])) == [
-        "graphs[0].dynamoVersion: 0.4.1, as gpt-oss-disagg has: workers of 0.4 register in one namespace, and the "
-        "frontend of either graph would send requests to the other's; give one of them a stack with a platform of its "
-        "own"
-    ]
-    assert not list(sharing_problems([plan(GUIDE, B200, 2), other]))
-
-
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Target) -> None:
     for instance in INSTANCE_TYPES.values():
@@ -355,62 +339,6 @@ def test_a_platform_older_than_the_graph_is_refused() -> None:
     assert on(Version(1, 3, 0)) == on(Version(1, 6, 1)) == []
 
 
-def test_graphs_with_one_name_are_refused() -> None:
-    assert list(sharing_problems([plan(GUIDE, B200, 2), plan(GUIDE, B200, 2, key="graphs[0]")])) == [
-        "graphs[0].name: 'gpt-oss-disagg' is the name of more than one graph of the stack; choose another"
-    ]
-
-
-def test_graphs_that_do_not_fit_beside_each_other_are_refused() -> None:
-    # 15 of 16 GPUs, but five at a time on one node.
-    graphs = [
-        plan(LONG, B200, 2, name=name, key=f"graphs[{name}]", transport="node") for name in ("a", "b", "c")
-    ]
-    assert list(sharing_problems(graphs)) == [
-        "pool: its graphs together need 15 GPUs (a 5 + b 5 + c 5), a and b and c alone on a node, but it has 16 "
-        "(2 × p6-b200.48xlarge (8 × B200 each)); raise pool.nodes"
-    ]
-    assert not list(
-        sharing_problems([plan(LONG, B200, 3, name=name, transport="node") for name in ("a", "b", "c")])
-    )
-    in_one_pod = [plan(LONG, B200, 2, name=name) for name in ("a", "b", "c")]
-    (problem,) = sharing_problems(in_one_pod)
-    assert "need 15 GPUs (a 5 + b 5 + c 5), whole workers on nodes, but" in problem
-    assert not list(sharing_problems(in_one_pod[:2]))
-
-
-def test_beside_a_graph_that_fills_a_node_there_is_no_room_for_a_small_one() -> None:
-    half = {"tensorParallel": 1, "expertParallel": 1}
-    small = [plan(GUIDE, B200, 2, name=name, prefill=half, decode=half) for name in ("b", "c")]
-    apart = plan(LONG, B200, name="a", transport="node")
-    assert not list(sharing_problems([plan(LONG, B200, 2, name="a", transport="node"), *small]))
-    (problem,) = sharing_problems([apart, plan(GUIDE, B200, name="b", prefill=half, decode=half)])
-    assert "need 7 GPUs (a 5 + b 2), a alone on a node, but it has 8" in problem
-
-
-def test_a_graph_in_one_pod_leaves_the_rest_of_its_node_to_others() -> None:
-    half = {"tensorParallel": 1, "expertParallel": 1}
-    assert not list(
-        sharing_problems([plan(LONG, B200, name="a"), plan(GUIDE, B200, name="b", prefill=half, decode=half)])
-    )
-
-
-def test_each_pool_holds_its_own_graphs_alone() -> None:
-    here, there = (
-        Pool(instance=INSTANCE_TYPES[B200], nodes=1),
-        Pool(instance=INSTANCE_TYPES[B200], nodes=1, key="pools[0]", name="second"),
-    )
-
-    def on(pool: Pool, name: str) -> GraphPlan:
-        return resolve(TARGETS[GUIDE], GraphKnobs(name=name, transport="node"), pool)
-
-    assert not list(sharing_problems([on(here, "a"), on(there, "b")]))
-    assert list(sharing_problems([on(here, "a"), on(there, "b"), on(there, "c")])) == [
-        "pools[0]: its graphs together need 16 GPUs (b 8 + c 8), b and c alone on a node, but it has 8 "
-        "(1 × p6-b200.48xlarge (8 × B200 each)); raise pools[0].nodes"
-    ]
-
-
 def test_a_further_graph_is_named_by_its_own_key() -> None:
     (problem,) = graph_problems(plan(GUIDE, B200, key="graphs[1]", decode={"maxBatchSize": 256}))
     assert problem.startswith("graphs[1].decode.maxBatchSize: 256 is above 128")
@@ -420,57 +348,3 @@ def test_a_role_that_the_target_lacks_is_refused() -> None:
     assert graph_problems(plan(GUIDE, B200, worker={"replicas": 2})) == [
         "graph.worker: target trtllm-disagg-b200 has no such role; its roles are decode, prefill"
     ]
-
-
-def copying(target: str, instance: InstanceType, nodes: int = 1, **knobs: Any) -> GraphPlan:
-    pool = Pool(instance=instance, nodes=nodes)
-    return resolve(TARGETS[target], GraphKnobs.model_validate(knobs), pool, cache=CacheUse(local_copy=True))
-
-
-def test_copies_need_room_on_the_nodes_that_the_stack_makes() -> None:
-    """67 GiB are 71.9 GB; of a disk nine tenths are for pods."""
-    b200 = INSTANCE_TYPES[B200]
-    two = replace(b200, nvme_gb=(1, 159))
-    assert list(local_copy_problems([copying(GUIDE, two)], own_nodes=True)) == [
-        "cache.localCopy: true needs 144 GB on a node (2 × 67 GiB), but the local NVMe of p6-b200.48xlarge has room "
-        "for 143 GB; leave it out"
-    ]
-    assert not list(local_copy_problems([copying(GUIDE, replace(two, nvme_gb=(1, 160)))], own_nodes=True))
-    assert not list(local_copy_problems([copying(GUIDE, two)], own_nodes=False))
-    assert not list(local_copy_problems([replace(copying(GUIDE, two), cache=CacheUse())], own_nodes=True))
-    (problem,) = local_copy_problems([copying(GUIDE, replace(b200, nvme_gb=(0, 0)))], own_nodes=True)
-    assert problem.endswith("has room for 0 GB; leave it out")
-
-
-@pytest.mark.parametrize(
-    ("decode", "workers"),
-    [
-        # One prefill worker has 4 GPUs; decode workers of 1 or 2 fill a whole node, if there are that many.
-        ({"tensorParallel": 2, "expertParallel": 2, "replicas": 2}, 3),
-        ({"tensorParallel": 1, "expertParallel": 1, "replicas": 12}, 8),
-    ],
-)
-def test_the_smallest_workers_decide_how_many_copies_a_node_has(decode: dict[str, Any], workers: int) -> None:
-    without = replace(INSTANCE_TYPES[B200], nvme_gb=(0, 0))
-    (problem,) = local_copy_problems([copying(GUIDE, without, nodes=2, decode=decode)], own_nodes=True)
-    assert f"on a node ({workers} × 67 GiB)" in problem
-
-
-def test_each_pools_disks_hold_the_copies_of_its_own_graphs() -> None:
-    roomy = copying(GUIDE, INSTANCE_TYPES[B200])
-    cramped = copying(VLLM, replace(INSTANCE_TYPES[H100], nvme_gb=(1, 100)))
-    (problem,) = local_copy_problems([roomy, cramped], own_nodes=True)
-    assert "on a node (2 × 67 GiB), but the local NVMe of p5.48xlarge" in problem
-
-
-def test_nothing_is_copied_for_workers_that_load_no_weights() -> None:
-    assert list(local_copy_problems([copying(MOCKER, INSTANCE_TYPES["m7i.4xlarge"])], own_nodes=False)) == [
-        "cache.localCopy: true, but no graph of the stack loads weights; leave it out"
-    ]
-
-
-@pytest.mark.parametrize("instance", [i for i in INSTANCE_TYPES.values() if i.gpus], ids=lambda i: i.name)
-def test_every_gpu_type_has_room_for_a_copy_for_each_gpu(instance: InstanceType) -> None:
-    disks, each = instance.nvme_gb
-    largest = copying("vllm-agg-agentic-b200", instance).copy_gib
-    assert instance.gpus * largest * 2**30 < 0.9 * disks * each * 1e9

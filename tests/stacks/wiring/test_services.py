@@ -6,27 +6,18 @@ from typing import Any
 import pytest
 
 from manifests.names import RETAINED
-from ops.evaluate import Evaluation, Resource, evaluate
-from ops.pulumi.stack_file import StackFile
+from ops.evaluate import Evaluation, Resource
+from tests import plans
 from tests.dependencies import before
-from tests.project import PROJECT
 
 EKS: dict[str, Any] = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 
 
 def evaluated(**config: Any) -> Evaluation:
     """A stack of that config, on a cluster that is there unless it says otherwise."""
-    said = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing", "efa": True}, **config}
-    stack_file = StackFile(
-        project="dynamo-gpt-oss",
-        stack="test",
-        config={
-            f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
-            for key, value in said.items()
-        },
-        secret_keys=frozenset(f"dynamo-gpt-oss:{key}" for key in ("huggingFace", "ngc", "ingress")),
-    )
-    return evaluate(PROJECT, stack_file)
+    defaults = {"target": "vllm-disagg-h100", "cluster": {"kind": "existing", "efa": True}}
+    secret = ("huggingFace", "ngc", "ingress")
+    return plans.evaluated("test", secret, **{**defaults, **config})
 
 
 def of_kind(evaluation: Evaluation, kind: str) -> list[Resource]:

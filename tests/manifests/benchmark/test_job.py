@@ -1,28 +1,17 @@
-"""Shapes, commands against the published ones, and the benchmark Job."""
+"""The loads of a benchmark and the Job that applies them."""
 
 import ast
 import json
 import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
-from manifests.benchmark import command as benchmark_command
 from manifests.benchmark import job as benchmark
 from manifests.benchmark.job import JobSpec, at, job, per_gpu, points, published_shapes, shape_problems
-from manifests.benchmark.published import (
-    AIPERF,
-    GENAI_PERF,
-    WHERE,
-    WHY_OURS_DIFFERS,
-    differences,
-    parse_flags,
-)
-from stacks.load import parse
 from targets.catalogue import TARGETS
-from targets.plan import GraphPlan
 from targets.target import PublishedBenchmark
+from tests.plans import graph
 
 SPEC = JobSpec(
     namespace="dynamo",
@@ -31,73 +20,6 @@ SPEC = JobSpec(
     ready_seconds=600,
     limit_seconds=3600,
 )
-
-
-def plan(target: str, **graph: Any) -> GraphPlan:
-    return parse({"target": target, "cluster": {"kind": "existing"}, "graph": graph}, set()).main
-
-
-def words(shape: str, tool: Any = benchmark_command.aiperf) -> list[str]:
-    made: list[str] = tool(published_shapes()[shape], url="U", tokenizer="T", artifacts="A")
-    return made
-
-
-@pytest.mark.parametrize(
-    ("shape", "differs"),
-    [
-        (
-            "32000/256",
-            ["--extra-inputs nvext", "--no-gpu-telemetry", "--ui", "--use-server-token-count", "-H"],
-        ),
-        *(
-            (
-                shape,
-                [
-                    "--extra-inputs max_tokens",
-                    "--extra-inputs min_tokens",
-                    "--no-gpu-telemetry",
-                    "--num-dataset-entries",
-                    "--output-tokens-stddev",
-                    "--random-seed",
-                    "--synthetic-input-tokens-stddev",
-                    "--ui",
-                    "--use-server-token-count",
-                    "--warmup-request-count",
-                ],
-            )
-            for shape in ("128/1000", "8192/1024")
-        ),
-    ],
-)
-def test_aiperfs_command_is_the_published_one_but_for_what_is_listed(shape: str, differs: list[str]) -> None:
-    found = differences(parse_flags(words(shape)), AIPERF[shape])
-    assert list(found) == differs
-    assert all(found.values())
-
-
-def test_genai_perfs_command_is_the_published_one() -> None:
-    made = words("32000/256", benchmark_command.genai_perf)
-    assert differences(parse_flags(made), GENAI_PERF["32000/256"]) == {}
-    assert made[made.index("--") + 1 :] == [
-        *("-v", "--max-threads", "500"),
-        *("-H", "Authorization: Bearer NOT USED", "-H", "Accept: text/event-stream"),
-    ]
-
-
-def test_every_listed_difference_is_one() -> None:
-    found = {key for shape in AIPERF for key in differences(parse_flags(words(shape)), AIPERF[shape])}
-    assert found == WHY_OURS_DIFFERS.keys()
-
-
-def test_a_difference_that_nobody_explained_is_an_error() -> None:
-    changed = replace(published_shapes()["8192/1024"], concurrency=1)
-    argv = benchmark_command.aiperf(changed, url="U", tokenizer="T", artifacts="A")
-    with pytest.raises(KeyError, match="--concurrency"):
-        differences(parse_flags(argv), AIPERF["8192/1024"])
-
-
-def test_only_places_may_differ_unexplained() -> None:
-    assert set(WHERE) == {"--url", "--artifact-dir", "--tokenizer"}
 
 
 @pytest.mark.parametrize(
@@ -126,7 +48,7 @@ def test_a_small_shape_stays_as_small_as_it_was_said() -> None:
     ],
 )
 def test_strictly_per_gpu_counts_the_graphs_own_gpus(target: str, replicas: int, concurrency: int) -> None:
-    gpus = plan(target).gpus
+    gpus = graph(target, cluster={"kind": "existing"}).gpus
     assert per_gpu(TARGETS[target], TARGETS[target].benchmark, gpus).concurrency == concurrency
     twice = per_gpu(TARGETS[target], TARGETS[target].benchmark, 2 * gpus)
     assert (twice.concurrency, twice.requests) == (2 * concurrency, 2 * at(twice, concurrency).requests)
@@ -137,7 +59,11 @@ def test_points_are_whole_sweeps_after_one_another() -> None:
 
 
 def test_a_prompt_longer_than_the_transfer_buffer_is_refused() -> None:
-    assert list(shape_problems(plan("trtllm-disagg-8k"), published_shapes()["32000/256"]))[:2] == [
+    assert list(
+        shape_problems(
+            graph("trtllm-disagg-8k", cluster={"kind": "existing"}), published_shapes()["32000/256"]
+        )
+    )[:2] == [
         "benchmark: shape 32000/256 makes sequences of 32000 tokens for prefill workers, which take 9000 (max_seq_len)",
         "benchmark: shape 32000/256 has prompts of 32000 tokens, but prefill workers hand over at most 9216 "
         "(max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)",
@@ -146,7 +72,7 @@ def test_a_prompt_longer_than_the_transfer_buffer_is_refused() -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_target_takes_its_own_shape(target: str) -> None:
-    assert not list(shape_problems(plan(target), TARGETS[target].benchmark))
+    assert not list(shape_problems(graph(target, cluster={"kind": "existing"}), TARGETS[target].benchmark))
 
 
 def test_the_job_is_unprivileged_pinned_and_ends() -> None:
