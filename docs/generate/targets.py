@@ -5,8 +5,7 @@ from typing import Any
 
 from docs.generate import knobs as knob_table
 from docs.generate import transport as transport_table
-from docs.generate.difference import EVERY
-from docs.generate.differences import DIFFERENCES
+from docs.generate.differences import DIFFERENCES, EVERY
 from facts.releases import (
     DEFAULT,
     LATEST_PATCH,
