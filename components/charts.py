@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import resource
+from components.manifests import name_of, resource
 from facts.versions import Chart
 from manifests import objects
 
@@ -17,6 +17,9 @@ class Release:
     """A chart as it is to be installed."""
 
     chart: Chart
+    """Which chart, in which version."""
+    namespace: pulumi.Input[str] | None = None
+    """Where it goes; by default the chart's own."""
     values: Mapping[str, Any] | None = None
     """Helm values; None for the chart's own."""
     minutes: int = 15
@@ -36,7 +39,7 @@ def release(wanted: Release, opts: pulumi.ResourceOptions, **more: Any) -> kuber
     return kubernetes.helm.v3.Release(
         chart.name,
         name=chart.name,
-        namespace=chart.namespace,
+        namespace=chart.namespace if wanted.namespace is None else wanted.namespace,
         values=None if wanted.values is None else dict(wanted.values),
         timeout=wanted.minutes * 60,
         max_history=wanted.max_history,
@@ -47,7 +50,12 @@ def release(wanted: Release, opts: pulumi.ResourceOptions, **more: Any) -> kuber
     )
 
 
-def release_in_own_namespace(wanted: Release, opts: pulumi.ResourceOptions) -> kubernetes.helm.v3.Release:
+def release_in_own_namespace(
+    wanted: Release, opts: pulumi.ResourceOptions, **more: Any
+) -> kubernetes.helm.v3.Release:
     """The release and the namespace it goes into, which ends with it."""
-    made = resource(objects.namespace(wanted.chart.namespace), opts)
-    return release(wanted, pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[made])))
+    chart = wanted.chart
+    wanted_name: Any = chart.namespace if wanted.namespace is None else wanted.namespace
+    made = resource(objects.namespace(wanted_name), opts, name_of(wanted_name, chart.namespace))
+    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[made]))
+    return release(wanted, after, **more)

@@ -2,12 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
 from manifests.objects import annotate
+
+Value = TypeVar("Value")
 
 _KNOWN: dict[tuple[str, str], Callable[..., pulumi.CustomResource]] = {
     ("apps/v1", "DaemonSet"): kubernetes.apps.v1.DaemonSet,
@@ -38,6 +41,38 @@ def resource(
         return kubernetes.apiextensions.CustomResource(name, **fields, opts=opts)
     fields = {_snake(key): value for key, value in manifest.items() if key not in ("apiVersion", "kind")}
     return made(name, **fields, opts=opts)
+
+
+def rendered(render: Callable[..., Value], *given: pulumi.Input[str] | None) -> Value:
+    """What renders from values that other resources may give; whatever of it hangs on those is an Output then."""
+    if not any(isinstance(each, pulumi.Output) for each in given):
+        return render(*given)
+    one, other = (
+        render(*(sample if isinstance(each, pulumi.Output) else each for each in given))
+        for sample in ("one", "other")
+    )
+    known = pulumi.Output.all(*given).apply(lambda values: render(*values))
+    merged: Value = _depending(one, other, known)
+    return merged
+
+
+def _depending(one: Any, other: Any, known: pulumi.Output[Any]) -> Any:
+    """What is the same in both, and of `known` what differs."""
+    if one == other:
+        return one
+    if isinstance(one, dict) and one.keys() == other.keys():
+        return {key: _depending(one[key], other[key], known.apply(itemgetter(key))) for key in one}
+    if isinstance(one, list) and len(one) == len(other):
+        return [
+            _depending(*pair, known.apply(itemgetter(place)))
+            for place, pair in enumerate(zip(one, other, strict=True))
+        ]
+    return known
+
+
+def name_of(given: pulumi.Input[str], otherwise: str) -> str:
+    """A resource's name in the stack after a value that another resource may give."""
+    return given if isinstance(given, str) else otherwise
 
 
 def _snake(key: str) -> str:

@@ -18,14 +18,17 @@ No source states the draft's: at most an embedding and a head of 201,088 × 2,88
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """A Hugging Face model in the cache. revision: a commit, or `main` where none is pinned.
-
-    tokenizer_only: whether everything but the weights themselves is enough.
-    """
+    """A Hugging Face model in the cache."""
 
     model: str
+    """Its name there, with its owner."""
     revision: str
+    """A commit, or `main` where none is pinned."""
     tokenizer_only: bool = False
+    """Whether everything but the weights themselves is enough."""
+
+
+SERVED = Weights(model=MODEL_ID, revision=MODEL_REVISION)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,5 @@
 """A stack's GPU pools, with what its config leaves out."""
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +10,7 @@ from stacks.sections.pool import AdditionalPool, AnyPool
 from targets.capacity import ULTRASERVERS, CapacityKnobs
 from targets.catalogue import TARGETS
 from targets.knobs import MAIN_POOL, AdditionalGraph
-from targets.pool import Pool
+from targets.pool import Pool, nodes_for, usual_instance
 from targets.target import Target
 
 
@@ -103,17 +102,10 @@ def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterat
 
 
 def _pool(key: str, name: str, settings: AnyPool, target: Target) -> Pool:
-    gpu = target.gpus[0] if target.gpus else None
-    instance = INSTANCE_TYPES[
-        settings.instance_type
-        or next(i.name for i in INSTANCE_TYPES.values() if i.gpu is gpu and (gpu is None or i.gpus >= 4))
-    ]
+    instance = INSTANCE_TYPES[settings.instance_type] if settings.instance_type else usual_instance(target)
     if settings.efa_devices:
         instance = replace(instance, efa_devices=settings.efa_devices)
-    # Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
-    published = sum(worker.replicas * worker.gpus for worker in target.workers)
-    nodes = max(1, math.ceil(published / max(instance.gpus, 1)))
-    nodes = ULTRASERVERS.get(settings.capacity.ultraserver or "", nodes)
+    nodes = ULTRASERVERS.get(settings.capacity.ultraserver or "", nodes_for(target, instance))
     return Pool(
         instance=instance,
         nodes=settings.nodes or nodes,

@@ -5,11 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pulumi
 
-from components.cache.model_cache import ModelCache, ModelCacheArgs
-from components.cluster.cluster_access import Cluster
+from components.cache.model_cache import Claim, Download, ModelCache, ModelCacheArgs
+from components.cluster.cluster_access import Cluster, WorkNamespace
 from components.cluster.existing_cluster import ExistingCluster, ExistingClusterArgs
 from components.cluster.referenced_cluster import ReferencedCluster, ReferencedClusterArgs
 from components.graph.benchmark import Benchmark, BenchmarkArgs
+from components.graph.graph import Graph
 from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
 from components.graph.verification import Verification, VerificationArgs
 from components.made_namespaces import made_namespaces
@@ -56,7 +57,9 @@ def build(stack: StackPlan) -> dict[str, Any]:
         InferenceGraph(
             # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.
             "graph" if each is plan else each.name,
-            InferenceGraphArgs(plan=each, namespace=stack.cluster.namespace, image=_built_image(stack, each)),
+            InferenceGraphArgs(
+                graph=Graph.of(each), namespace=stack.cluster.namespace, image=_built_image(stack, each)
+            ),
             pulumi.ResourceOptions(
                 providers={"kubernetes": cluster.provider},
                 depends_on=[*cluster.ready, platform, cache, *enablement, *_nodes_of(each, pools)],
@@ -92,27 +95,12 @@ def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None
 
 def _cluster(stack: StackPlan) -> Cluster:
     spec = stack.cluster
+    namespace = WorkNamespace(name=spec.namespace, make=spec.create_namespace, retain=stack.cache.retain)
     if isinstance(spec, StackClusterSettings):
-        return ReferencedCluster(
-            "cluster",
-            ReferencedClusterArgs(
-                stack=spec.stack,
-                namespace=spec.namespace,
-                create_namespace=spec.create_namespace,
-                retain=stack.cache.retain,
-            ),
-        )
+        return ReferencedCluster("cluster", ReferencedClusterArgs(stack=spec.stack, namespace=namespace))
     assert not isinstance(spec, AwsCluster), "the caller makes those"
-    return ExistingCluster(
-        "cluster",
-        ExistingClusterArgs(
-            kubeconfig=spec.kubeconfig,
-            context=spec.context,
-            namespace=spec.namespace,
-            create_namespace=spec.create_namespace,
-            retain=stack.cache.retain,
-        ),
-    )
+    args = ExistingClusterArgs(kubeconfig=spec.kubeconfig, context=spec.context, namespace=namespace)
+    return ExistingCluster("cluster", args)
 
 
 def _eks(stack: StackPlan) -> "Eks | None":
@@ -180,25 +168,29 @@ def _model_cache(
         ModelCacheArgs(
             namespace=stack.cluster.namespace,
             weights=all_weights(stack.graphs),
-            size=stack.cache.size,
-            storage_class=storage.storage_class,
-            volume=storage.volume,
-            own_root=storage.own_root,
-            image=plan.image.reference,
-            archs=plan.image.archs,
-            token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
-            pull_secret=plan.image.pull_secret,
-            # A file system is kept itself; its claim and volume are made again for it.
-            retain=stack.cache.retain and storage.volume is None,
-            source={**hugging_face.variables(), **stack.cache.variables()},
-            existing_claim=stack.cache.existing_claim,
+            claim=Claim(
+                size=stack.cache.size,
+                storage_class=storage.storage_class,
+                volume=storage.volume,
+                own_root=storage.own_root,
+                # A file system is kept itself; its claim and volume are made again for it.
+                retain=stack.cache.retain and storage.volume is None,
+                existing=stack.cache.existing_claim,
+            ),
             bucket=storage.bucket,
-            keeper=cluster.keeper,
+            download=Download(
+                image=plan.image.reference,
+                archs=plan.image.archs,
+                token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
+                pull_secret=plan.image.pull_secret,
+                environment={**hugging_face.variables(), **stack.cache.variables()},
+            ),
         ),
         pulumi.ResourceOptions(
             providers={"kubernetes": cluster.provider},
             depends_on=[*cluster.ready, *storage.needed, *secrets],
         ),
+        keeper=cluster.keeper,
     )
 
 
@@ -251,7 +243,7 @@ def _verifications(
         Verification(
             f"{plan.name}-verify",
             VerificationArgs(
-                plan=plan,
+                graph=Graph.of(plan),
                 namespace=stack.cluster.namespace,
                 timeout_seconds=stack.checks.verify.timeout_seconds,
             ),
@@ -264,6 +256,6 @@ def _verifications(
 def _benchmark(stack: StackPlan, cluster: Cluster, verified: Sequence[pulumi.Resource]) -> None:
     Benchmark(
         "benchmark",
-        BenchmarkArgs(job=stack.checks.benchmark.job(stack.main, stack.cluster.namespace)),
+        BenchmarkArgs.of(stack.checks.benchmark.job(stack.main, stack.cluster.namespace), stack.main),
         pulumi.ResourceOptions(providers={"kubernetes": cluster.provider}, depends_on=list(verified)),
     )

@@ -68,7 +68,7 @@ def _reference(target: Target, knobs: ImageKnobs, version: Version, *, efa: bool
     if target.pods.image is not None and not knobs.repository:
         repository, _, tag = target.pods.image.rpartition(":")
         return f"{repository}@{knobs.digest}" if knobs.digest else f"{repository}:{knobs.tag or tag}"
-    repository = knobs.repository or _published_repository(target.engine, version)
+    repository = knobs.repository or published_repository(target.engine, version)
     if knobs.digest:
         return f"{repository}@{knobs.digest}"
     # Only the image with EFA's libraries transfers over EFA; the others fall back to TCP without a word.
@@ -77,7 +77,8 @@ def _reference(target: Target, knobs: ImageKnobs, version: Version, *, efa: bool
     return f"{repository}:{knobs.tag or published}"
 
 
-def _published_repository(engine: Engine, version: Version) -> str:
+def published_repository(engine: Engine, version: Version) -> str:
+    """Registry and name of the image that NVIDIA publishes."""
     if engine is Engine.MOCKER:
         return _MOCKER_REPOSITORY if version >= _MOCKER_REPOSITORY_SINCE else _REPOSITORY[Engine.VLLM]
     return _REPOSITORY[engine]

@@ -61,6 +61,22 @@ def needed_discovery(runtime: Version) -> Discovery:
     return Discovery.KUBERNETES if runtime >= KUBERNETES_DISCOVERY_SINCE else Discovery.ETCD
 
 
+def needed_services(
+    runtime: Version, discovery: Discovery | None, nats: bool | None, etcd: bool | None
+) -> tuple[Discovery, bool, bool]:
+    """Discovery, and whether NATS and etcd are there: as it is said, or as graphs of the release need it.
+
+    runtime: of the oldest graph. None where nothing is said.
+    """
+    found = discovery or needed_discovery(runtime)
+    etcd_needed = found is Discovery.ETCD or runtime < ETCD_NEEDED_BEFORE
+    return (
+        found,
+        runtime < NATS_NEEDED_BEFORE if nats is None else nats,
+        etcd_needed if etcd is None else etcd,
+    )
+
+
 def platform_problems(platform: Platform, plans: Sequence[GraphPlan], *, install: bool) -> Iterator[str]:
     """Why the platform cannot serve the graphs.
 

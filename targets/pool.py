@@ -1,9 +1,11 @@
 """The nodes that graphs run on. Pure."""
 
+import math
 from dataclasses import dataclass
 
-from facts.hardware import InstanceType
+from facts.hardware import INSTANCE_TYPES, InstanceType
 from targets.knobs import MAIN_POOL, Toleration
+from targets.target import Target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,3 +38,20 @@ class Pool:
 
     def __str__(self) -> str:
         return f"{self.nodes} × {self.instance.name} ({self.instance.gpus} × {self.instance.gpu} each)"
+
+
+def usual_instance(target: Target) -> InstanceType:
+    """What a target runs on where nobody says: the first type that has four GPUs of its model, or none."""
+    gpu = target.gpus[0] if target.gpus else None
+    return next(
+        each for each in INSTANCE_TYPES.values() if each.gpu is gpu and (gpu is None or each.gpus >= 4)
+    )
+
+
+def nodes_for(target: Target, instance: InstanceType) -> int:
+    """Nodes of that type that the published graph needs.
+
+    Published replicas, not the user's: raising a knob must never add paid nodes that nobody asked for.
+    """
+    published = sum(worker.replicas * worker.gpus for worker in target.workers)
+    return max(1, math.ceil(published / max(instance.gpus, 1)))

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Protocol
 
-from targets.capacity import CapacityKind, CapacityKnobs
+from targets.capacity import CapacityKind
 
 _NAMES = {CapacityKind.CAPACITY_BLOCK: "Capacity Block", CapacityKind.ODCR: "Capacity Reservation"}
 
@@ -12,6 +13,22 @@ _NAMES = {CapacityKind.CAPACITY_BLOCK: "Capacity Block", CapacityKind.ODCR: "Cap
 ULTRASERVER_LEAD = timedelta(minutes=75)
 """How long before its block's end an UltraServer's nodes go: EC2 begins to end them 60 minutes before it (EKS user
 guide, P6e-GB200), and pods are to be drained by then. EKS's own scheduled action comes 40 minutes before."""
+
+
+class Bought(Protocol):
+    """How a pool's instances are bought."""
+
+    @property
+    def kind(self) -> CapacityKind:
+        """Of a reservation."""
+
+    @property
+    def reservation_id(self) -> object:
+        """Its id."""
+
+    @property
+    def ultraserver(self) -> str | None:
+        """Type of a GB200 block."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,11 +58,13 @@ def ultraserver_end(block_end: str) -> str:
     return f"{datetime.fromisoformat(block_end) - ULTRASERVER_LEAD:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def reservation_problem(capacity: CapacityKnobs, found: Reservation, wanted: Wanted) -> str | None:
-    """A sentence that begins with the pool's key that does not fit, now, or None."""
+def reservation_problem(
+    capacity: Bought, found: Reservation, wanted: Wanted, *, zones_key: str = "zones"
+) -> str | None:
+    """A sentence that begins with the pool's key that does not fit, now, or None. zones_key: the one of its zones."""
     it = f"{_NAMES[capacity.kind]} {capacity.reservation_id}"
     if found.zone != wanted.zone:
-        return f"zones: {wanted.zone}, but {it} is in {found.zone}"
+        return f"{zones_key}: {wanted.zone}, but {it} is in {found.zone}"
     if found.instance_type != wanted.instance_type:
         return f"instanceType: {wanted.instance_type}, but {it} is of {found.instance_type}"
     if found.instances < wanted.nodes:
@@ -65,12 +84,14 @@ def reservation_problem(capacity: CapacityKnobs, found: Reservation, wanted: Wan
     return None
 
 
-def offering_problem(instance_type: str, zones: Iterable[str], offered: Iterable[str]) -> str | None:
+def offering_problem(
+    instance_type: str, zones: Iterable[str], offered: Iterable[str], *, zones_key: str = "zones"
+) -> str | None:
     """The same for zones of which none has the type. offered: zones that have it, for this account."""
     there = sorted(offered)
     if set(there) & set(zones):
         return None
     return (
-        f"zones: [{', '.join(zones)}] have no {instance_type}; for this account EC2 offers it in "
+        f"{zones_key}: [{', '.join(zones)}] have no {instance_type}; for this account EC2 offers it in "
         f"{', '.join(there) or 'no zone of the region'}"
     )

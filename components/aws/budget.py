@@ -12,11 +12,14 @@ _PERCENT = {"ACTUAL": 80, "FORECASTED": 100}
 
 @dataclass(frozen=True, kw_only=True)
 class BudgetArgs:
-    """stack: value of the tag `stack` of what is counted. usd_per_month: the limit. notify: mail addresses."""
+    """What is counted, and who is told."""
 
     stack: str
+    """Value of the tag `stack` of what is counted."""
     usd_per_month: float
+    """The limit."""
     notify: Sequence[str]
+    """Mail addresses."""
 
 
 class Budget(pulumi.ComponentResource):

@@ -38,16 +38,18 @@ _PUSH = (
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltImageArgs:
-    """repository: name in ECR. build: what is built. arch: for which CPU. version: the Dynamo release inside.
-
-    access: as whom it is built.
-    """
+    """The image that is wanted."""
 
     repository: str
+    """Name in ECR."""
     build: ImageBuild
+    """What is built, and where."""
     arch: Arch
+    """For which CPU."""
     version: str
+    """The Dynamo release inside."""
     access: AwsAccess = field(default_factory=AwsAccess)
+    """As whom it is built."""
 
 
 class BuiltImage(pulumi.ComponentResource):

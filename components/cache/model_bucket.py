@@ -1,7 +1,7 @@
 """A bucket for models, and who may use it. Only EKS stacks import this module."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,24 +21,29 @@ _DAYS_OF_AN_UPLOAD = 1
 
 @dataclass(frozen=True, kw_only=True)
 class ModelBucketArgs:
-    """cluster_name, namespace: where the pods are. region: the cluster's. readers, writer: their ServiceAccounts.
-
-    bucket: name of one that is there; None for one of the stack's own. retain: keep that when the stack goes.
-    """
+    """The bucket, and who uses it."""
 
     cluster_name: pulumi.Input[str]
-    namespace: str
+    """Name of the EKS cluster that the pods are on."""
+    namespace: pulumi.Input[str]
+    """Namespace of the pods."""
     region: str
-    readers: tuple[str, ...]
+    """Region of the cluster, and of the bucket."""
+    readers: Sequence[str]
+    """ServiceAccounts of the pods that read."""
     writer: str
+    """ServiceAccount of the Job that fills it."""
     bucket: str | None = None
+    """Name of one that is there; None for one of the stack's own."""
     retain: bool = False
+    """Whether one of the stack's own stays when the stack goes."""
 
 
 class ModelBucket(pulumi.ComponentResource):
     """The bucket, an identity that reads it for pods of graphs, and one that fills it for the download Job."""
 
     bucket: pulumi.Output[str]
+    """Its name."""
 
     def __init__(self, name: str, args: ModelBucketArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:ModelBucket", name, None, opts)
@@ -54,7 +59,7 @@ class ModelBucket(pulumi.ComponentResource):
             aws.s3.get_bucket(bucket=name, opts=pulumi.InvokeOptions(parent=self))
         except Exception as error:  # The SDK has no narrower one for what a provider answers.
             raise pulumi.RunError(
-                f"dynamo-gpt-oss:cache.bucket: {why_not(name, str(error), self._args.region)}"
+                f"{self._name}.bucket: {why_not(name, str(error), self._args.region)}"
             ) from None
         return pulumi.Output.from_input(name)
 
@@ -103,7 +108,7 @@ class ModelBucket(pulumi.ComponentResource):
         )
         return made.bucket
 
-    def _access(self, kind: str, actions: tuple[str, ...], accounts: tuple[str, ...]) -> None:
+    def _access(self, kind: str, actions: tuple[str, ...], accounts: Sequence[str]) -> None:
         name, child = f"{self._name}-{kind}", pulumi.ResourceOptions(parent=self)
         role, _ = iam.role(name, iam.POD_IDENTITY, (), child)
         partition = partition_of(self._args.region)

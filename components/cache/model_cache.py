@@ -2,16 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 import pulumi_kubernetes as kubernetes
 
-from components.manifests import job, resource
-from facts.weights import Weights
+from components.manifests import job, name_of, rendered, resource
+from facts.engines import Engine
+from facts.releases import DEFAULT, Version
+from facts.weights import SERVED, Weights
 from manifests import objects
 from manifests.cache import bucket, model_cache
-from manifests.names import CACHE_CLAIM, DOWNLOAD_JOB, RETAINED
+from manifests.names import CACHE_CLAIM, RETAINED
 from manifests.objects import UNAWAITED, annotate
+from targets.images import published_repository
+
+DOWNLOAD_IMAGE = f"{published_repository(Engine.VLLM, Version.parse(DEFAULT))}:{DEFAULT}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,99 +25,141 @@ class Bucket:
     """An S3 bucket for models."""
 
     name: pulumi.Input[str]
-    region: str
+    """Its name."""
+    region: pulumi.Input[str]
     """Of the bucket and of the cluster."""
     gib: int
     """Of disk to download to."""
 
 
 @dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A ReadWriteMany claim that models are kept on."""
+
+    size: pulumi.Input[str] = "100Gi"
+    """A Kubernetes quantity."""
+    storage_class: pulumi.Input[str] | None = None
+    """Its StorageClass; by default the cluster's default."""
+    volume: pulumi.Input[str] | None = None
+    """A PersistentVolume to take instead of one that a class makes."""
+    own_root: bool = False
+    """Whether the volume's root belongs to nobody yet, as of a Lustre file system."""
+    retain: bool = False
+    """Whether it stays when its stack goes."""
+    existing: pulumi.Input[str] | None = None
+    """A claim that is filled already, which is read and checked instead of all this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Download:
+    """The Job that gets the models."""
+
+    image: pulumi.Input[str] = DOWNLOAD_IMAGE
+    """What it runs in: Python 3 with huggingface_hub, as every Dynamo runtime is."""
+    archs: Sequence[str] = ("amd64", "arm64")
+    """CPU architectures that the image holds."""
+    token_secret: pulumi.Input[str] | None = None
+    """Name of a Secret with a Hugging Face token under HF_TOKEN."""
+    pull_secret: pulumi.Input[str] | None = None
+    """Name of the image's pull Secret."""
+    environment: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    """Variables that say where from, as HF_ENDPOINT and HTTPS_PROXY."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ModelCacheArgs:
     """What is cached, where, and what downloads it."""
 
-    namespace: str
-    weights: tuple[Weights, ...]
-    """The models to download."""
-    size: str
-    """Of the claim, a Kubernetes quantity."""
-    storage_class: str | None
-    """None for the cluster's default."""
-    image: str
-    """What the Job runs in."""
-    archs: tuple[str, ...]
-    """CPU architectures that the image holds."""
-    token_secret: str | None
-    """Name of the Secret with the Hugging Face token."""
-    pull_secret: str | None
-    volume: str | None = None
-    """A PersistentVolume of the stack's own instead of a class."""
-    own_root: bool = True
-    """Whether the volume's root belongs to nobody yet, as of a Lustre file system."""
-    retain: bool = False
-    """Whether the claim stays when the stack goes."""
-    source: Mapping[str, str] = field(default_factory=dict)
-    """Variables of the download that say where from."""
-    existing_claim: str | None = None
-    """A claim that is filled already, which is read and checked instead."""
+    namespace: pulumi.Input[str]
+    """Namespace of claim and Job, which is the graphs'."""
+    weights: Sequence[Weights] = (SERVED,)
+    """The models to download; by default GPT-OSS-120B."""
+    claim: Claim = field(default_factory=Claim)
+    """Where they are kept."""
     bucket: Bucket | None = None
-    """Where the models go instead of a claim."""
-    keeper: kubernetes.Provider | None = None
-    """The claim's provider, None for the component's own."""
+    """Where they go instead of a claim."""
+    download: Download = field(default_factory=Download)
+    """The Job."""
 
 
 class ModelCache(pulumi.ComponentResource):
     """The weights on a shared volume or in a bucket; ready when the download Job is complete."""
 
-    def __init__(self, name: str, args: ModelCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+    claim_name: pulumi.Output[str] | None
+    """Name of the claim, once it is filled; none with a bucket."""
+
+    def __init__(
+        self,
+        name: str,
+        args: ModelCacheArgs,
+        opts: pulumi.ResourceOptions | None = None,
+        keeper: kubernetes.Provider | None = None,
+    ) -> None:
+        """keeper: provider of a claim that is retained, None for the component's own."""
         super().__init__("dynamo-gpt-oss:index:ModelCache", name, None, opts)
         if args.bucket is None:
-            script = resource(
-                model_cache.script_config_map(args.namespace), pulumi.ResourceOptions(parent=self)
-            )
-            needed: list[pulumi.Resource] = [self._claim(args), script]
-            store = {"claimName": args.existing_claim or CACHE_CLAIM}
+            config_map = rendered(model_cache.script_config_map, args.namespace)
+            script = resource(config_map, pulumi.ResourceOptions(parent=self))
+            needed: list[pulumi.Resource] = [self._claim(args, keeper), script]
         else:
-            needed, store = self._programs(args.namespace, args.bucket), {}
-        self._download(args, needed)
-        self.register_outputs({**store, "jobName": DOWNLOAD_JOB})
+            needed = self._programs(args.namespace, args.bucket)
+        done = self._download(args, needed)
+        self.claim_name = None
+        if args.bucket is None:
+            claim = args.claim.existing or CACHE_CLAIM
+            self.claim_name = pulumi.Output.all(claim, done.urn).apply(lambda known: str(known[0]))
+        self.register_outputs({"claimName": self.claim_name})
 
-    def _claim(self, args: ModelCacheArgs) -> pulumi.Resource:
-        if args.existing_claim:
+    def _claim(self, args: ModelCacheArgs, keeper: kubernetes.Provider | None) -> pulumi.Resource:
+        wanted = args.claim
+        if wanted.existing:
             return kubernetes.core.v1.PersistentVolumeClaim.get(
-                args.existing_claim,
-                f"{args.namespace}/{args.existing_claim}",
+                name_of(wanted.existing, CACHE_CLAIM),
+                pulumi.Output.concat(args.namespace, "/", wanted.existing),
                 opts=pulumi.ResourceOptions(parent=self),
             )
-        manifest = model_cache.claim(
-            args.namespace, size=args.size, storage_class=args.storage_class, volume=args.volume
+        manifest = rendered(
+            lambda namespace: model_cache.claim(
+                namespace, size=wanted.size, storage_class=wanted.storage_class, volume=wanted.volume
+            ),
+            args.namespace,
         )
-        if args.retain:
+        if wanted.retain:
             manifest["metadata"]["labels"] |= RETAINED
         # A class that binds on first use would be waited for before the Job, its first user, exists.
         return resource(
             annotate(manifest, UNAWAITED),
             pulumi.ResourceOptions(
-                parent=self, retain_on_delete=args.retain, provider=args.keeper if args.retain else None
+                parent=self, retain_on_delete=wanted.retain, provider=keeper if wanted.retain else None
             ),
         )
 
-    def _programs(self, namespace: str, model_bucket: Bucket) -> list[pulumi.Resource]:
+    def _programs(self, namespace: pulumi.Input[str], store: Bucket) -> list[pulumi.Resource]:
         """What says where the bucket is, and the accounts of Jobs that use it."""
-        programs = bucket.config_map(namespace, bucket=model_bucket.name, region=model_bucket.region)
-        accounts = [objects.service_account(name, namespace) for name in (bucket.WRITER, bucket.NAME)]
-        return [resource(each, pulumi.ResourceOptions(parent=self)) for each in (programs, *accounts)]
+
+        def render(namespace: str) -> list[dict[str, Any]]:
+            programs = bucket.config_map(namespace, bucket=store.name, region=store.region)
+            accounts = (objects.service_account(name, namespace) for name in (bucket.WRITER, bucket.NAME))
+            return [programs, *accounts]
+
+        made = rendered(render, namespace)
+        return [resource(each, pulumi.ResourceOptions(parent=self)) for each in made]
 
     def _download(self, args: ModelCacheArgs, needed: Sequence[pulumi.Resource]) -> pulumi.Resource:
-        manifest = model_cache.download_job(
+        wanted = args.download
+        manifest = rendered(
+            lambda namespace: model_cache.download_job(
+                namespace,
+                weights=args.weights,
+                image=wanted.image,
+                archs=wanted.archs,
+                token_secret=wanted.token_secret,
+                pull_secret=wanted.pull_secret,
+                own_root=args.claim.own_root,
+                source=wanted.environment,
+                existing_claim=args.claim.existing,
+                bucket_gib=args.bucket.gib if args.bucket else None,
+            ),
             args.namespace,
-            weights=args.weights,
-            image=args.image,
-            archs=args.archs,
-            token_secret=args.token_secret,
-            pull_secret=args.pull_secret,
-            own_root=args.volume is not None and args.own_root,
-            source=args.source,
-            existing_claim=args.existing_claim,
-            bucket_gib=args.bucket.gib if args.bucket else None,
         )
         return job(manifest, self, needed, "3h")

@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_aws as aws
 
-from components.manifests import resource
+from components.manifests import name_of, rendered, resource
 from facts.versions import LUSTRE
 from manifests.cache import storage
 from manifests.security import USER
@@ -19,29 +19,34 @@ LUSTRE_PORTS = ((988, 988), (1018, 1023))
 
 @dataclass(frozen=True, kw_only=True)
 class Network:
-    """Where the nodes are. subnets: id by zone, the GPU nodes' first."""
+    """Where the nodes are."""
 
     vpc_id: pulumi.Input[str]
+    """Id of the VPC."""
     subnets: Mapping[str, pulumi.Input[str]]
+    """Id by zone, the GPU nodes' first."""
     node_security_group_id: pulumi.Input[str]
+    """Id of a group that every node is in."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class EfsCacheArgs:
-    """network: where mount targets go; None where the file system has its own. namespace, size: the claim's.
-
-    file_system: id of one that is there; None for one of the stack's own. retain: keep that when the stack goes.
-    client_role: ARN of the role that nodes mount with; None where whoever reaches a mount target may.
-    through_zone: zone of the mount target for every node; None for each node's own.
-    """
+    """The file system, and the claim that it is for."""
 
     network: Network | None
-    namespace: str
-    size: str
-    file_system: str | None = None
+    """Where mount targets go; None where the file system has its own."""
+    namespace: pulumi.Input[str]
+    """Of the claim."""
+    size: pulumi.Input[str]
+    """Of the claim."""
+    file_system: pulumi.Input[str] | None = None
+    """Id of one that is there; None for one of the stack's own."""
     retain: bool = False
+    """Whether one of the stack's own stays when the stack goes."""
     client_role: pulumi.Input[str] | None = None
+    """ARN of the role that nodes mount with; None where whoever reaches a mount target may."""
     through_zone: pulumi.Input[str] | None = None
+    """Zone of the mount target for every node; None for each node's own."""
 
 
 class EfsCache(pulumi.ComponentResource):
@@ -52,6 +57,7 @@ class EfsCache(pulumi.ComponentResource):
     """
 
     file_system_id: pulumi.Output[str]
+    """Id of the file system."""
 
     def __init__(self, name: str, args: EfsCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:EfsCache", name, None, opts)
@@ -101,7 +107,7 @@ class EfsCache(pulumi.ComponentResource):
             file_system_id=self.file_system_id,
             posix_user=aws.efs.AccessPointPosixUserArgs(uid=USER, gid=USER),
             root_directory=aws.efs.AccessPointRootDirectoryArgs(
-                path=storage.efs_folder(self._args.namespace),
+                path=rendered(storage.efs_folder, self._args.namespace),
                 # Every write is that user's, so nobody else needs a right.
                 creation_info=aws.efs.AccessPointRootDirectoryCreationInfoArgs(
                     owner_uid=USER, owner_gid=USER, permissions="0700"
@@ -115,8 +121,12 @@ class EfsCache(pulumi.ComponentResource):
         args = self._args
         handle = pulumi.Output.concat(self.file_system_id, "::", point.id)
         zone = None if args.through_zone is None else pulumi.Output.concat("az=", args.through_zone)
-        manifest = storage.efs_volume(args.namespace, size=args.size, handle=handle, zone=zone)
-        return resource(manifest, pulumi.ResourceOptions(parent=self, depends_on=list(mountable)))
+        manifest = rendered(
+            lambda namespace: storage.efs_volume(namespace, size=args.size, handle=handle, zone=zone),
+            args.namespace,
+        )
+        after = pulumi.ResourceOptions(parent=self, depends_on=list(mountable))
+        return resource(manifest, after, name_of(manifest["metadata"]["name"], self._name))
 
 
 def client_policy(role: pulumi.Input[str] | None) -> dict[str, Any]:
@@ -145,12 +155,16 @@ def client_policy(role: pulumi.Input[str] | None) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True)
 class LustreCacheArgs:
-    """namespace: of the claim. size: the claim's. throughput: MB/s for each TiB."""
+    """The file system, and the claim that it is for."""
 
     network: Network
-    namespace: str
+    """Where the nodes are."""
+    namespace: pulumi.Input[str]
+    """Of the claim."""
     size: str
+    """Of the claim, in Gi or Ti."""
     throughput: int
+    """MB/s for each TiB."""
 
 
 class LustreCache(pulumi.ComponentResource):
@@ -160,6 +174,7 @@ class LustreCache(pulumi.ComponentResource):
     """
 
     file_system_id: pulumi.Output[str]
+    """Id of the file system."""
 
     def __init__(self, name: str, args: LustreCacheArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:LustreCache", name, None, opts)
@@ -182,14 +197,17 @@ class LustreCache(pulumi.ComponentResource):
             opts=child,
         )
         self.file_system_id = file_system.id
-        manifest = storage.lustre_volume(
+        manifest = rendered(
+            lambda namespace: storage.lustre_volume(
+                namespace,
+                size=args.size,
+                file_system=file_system.id,
+                dns_name=file_system.dns_name,
+                mount_name=file_system.mount_name,
+            ),
             args.namespace,
-            size=args.size,
-            file_system=file_system.id,
-            dns_name=file_system.dns_name,
-            mount_name=file_system.mount_name,
         )
-        resource(manifest, child)
+        resource(manifest, child, name_of(manifest["metadata"]["name"], name))
         self.register_outputs({"fileSystemId": self.file_system_id})
 
 

@@ -1,19 +1,34 @@
 """The way to a cluster's API server: its kubeconfig, who is let in, and the wait until it answers."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
 from components.cluster.api_reach import wait_for_api, wait_until_known
+from components.cluster.kubeconfig import Credentials
 from components.cluster.kubeconfig import kubeconfig as kubeconfig_text
-from targets.aws_access import AwsAccess
 
 PUBLIC_SECONDS, PRIVATE_SECONDS = 300, 1800
 """How long the API server may take to answer: until its name is known, or until somebody has connected the VPC."""
 ENTRY_SECONDS = 120
 """How long an access entry may take to be in force; EKS's are so after some seconds."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiAccess:
+    """Who reaches the API server, and who administers the cluster."""
+
+    public_from: Sequence[str] = ()
+    """IPv4 ranges that reach it from the internet; none closes it to the internet."""
+    private_from: Sequence[str] = ()
+    """IPv4 ranges that reach it inside the VPC, besides the cluster's nodes."""
+    admins: Sequence[str] = ()
+    """ARNs of IAM roles and users that administer the cluster, besides whoever makes it."""
+    maker_is_listed: bool = False
+    """Whether whoever makes the cluster is one of `admins`; what that was when it was made stays."""
 
 
 def private_access(
@@ -38,21 +53,20 @@ def private_access(
 def once_it_answers(
     kubeconfig: pulumi.Output[str],
     cluster: aws.eks.Cluster,
-    *,
-    public: Sequence[str],
-    private: Sequence[str],
+    lets_in: ApiAccess,
     after: Sequence[pulumi.CustomResource],
 ) -> pulumi.Output[str]:
     """The kubeconfig, once the API server answers: no object is sent into the void, and who waits is told why.
 
-    public, private: ranges that it lets in. after: what else lets the caller in. A preview waits for nothing.
+    after: what else lets the caller in. A preview waits for nothing.
     """
 
     async def answered(known: Sequence[Any]) -> str:
         config, endpoint, authority, *_ = known
         if not pulumi.runtime.is_dry_run():
-            seconds = PUBLIC_SECONDS if public else PRIVATE_SECONDS
-            await wait_for_api(endpoint, authority["data"], [*public, *private], seconds=seconds)
+            seconds = PUBLIC_SECONDS if lets_in.public_from else PRIVATE_SECONDS
+            ranges = [*lets_in.public_from, *lets_in.private_from]
+            await wait_for_api(endpoint, authority["data"], ranges, seconds=seconds)
             await wait_until_known(config, endpoint, authority["data"], seconds=ENTRY_SECONDS)
         return str(config)
 
@@ -61,10 +75,10 @@ def once_it_answers(
     ).apply(answered)
 
 
-def kubeconfig_of(cluster: aws.eks.Cluster, region: str, access: AwsAccess) -> pulumi.Output[str]:
+def kubeconfig_of(cluster: aws.eks.Cluster, region: str, caller: Credentials) -> pulumi.Output[str]:
     """The kubeconfig of a cluster that is made or read."""
     return pulumi.Output.all(cluster.name, cluster.endpoint, cluster.certificate_authority).apply(
-        lambda known: kubeconfig_text(known[0], region, known[1], known[2]["data"], access)
+        lambda known: kubeconfig_text(known[0], region, known[1], known[2]["data"], caller)
     )
 
 

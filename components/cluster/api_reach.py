@@ -56,12 +56,12 @@ async def wait_until_known(
         known = await _within(seconds, partial(knows, kubeconfig, endpoint, certificate_authority))
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:cluster: no token for the API server {endpoint}: {error}; try `aws eks get-token`"
+            f"no token for the API server {endpoint}: {error}; try `aws eks get-token`"
         ) from None
     if not known:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:cluster: the API server {endpoint} answers, but does not know the caller; have the role "
-            "or user of these credentials added to cluster.admins by who administers it already"
+            f"the API server {endpoint} answers, but does not know the caller; have the role or user of these "
+            "credentials added to the cluster's admins by who administers it already"
         )
 
 
@@ -94,10 +94,9 @@ async def wait_for_api(
         return
     here = await asyncio.to_thread(own_address_if_known)
     raise pulumi.RunError(
-        f"dynamo-gpt-oss:cluster: the API server {endpoint} does not answer from here after "
-        f"{seconds / 60:.0f} minutes. It lets in [{', '.join(lets_in)}]; this machine calls from "
-        f"{here or 'an address that is not known'}. Set publicAccessFrom, or with privateAccessFrom connect "
-        "this machine to the VPC, and run `up` again: it goes on from here"
+        f"the API server {endpoint} does not answer from here after {seconds / 60:.0f} minutes. It lets in "
+        f"[{', '.join(lets_in)}]; this machine calls from {here or 'an address that is not known'}. Let that in as a "
+        "public range, or with a private one connect this machine to the VPC, and run `up` again: it goes on from here"
     )
 
 

@@ -1,7 +1,8 @@
 """What every kind of cluster needs: a provider, and the namespace that the stack works in."""
 
 from collections.abc import Sequence
-from typing import Protocol
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
 import pulumi
 import pulumi_kubernetes as kubernetes
@@ -12,14 +13,47 @@ from manifests.names import RETAINED
 
 
 class Cluster(Protocol):
-    """Any kind of cluster, to those who only put objects onto it. ready: what must be there before anything is.
+    """Any kind of cluster, to those who only put objects onto it."""
 
-    keeper: the provider of what may outlive the stack, which takes over what an earlier one left.
-    """
+    provider: kubernetes.Provider
+    keeper: kubernetes.Provider
+    """The provider of what may outlive the stack, which takes over what an earlier one left."""
+    ready: list[pulumi.Resource]
+    """What must be there before anything is put onto the cluster."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorkNamespace:
+    """The namespace that a stack works in."""
+
+    name: str
+    make: bool = True
+    """Whether it is made."""
+    retain: bool = False
+    """Whether a made one outlives the stack with what is kept in it, to be taken over by a later one."""
+
+
+class Access(NamedTuple):
+    """What a `Cluster` has."""
 
     provider: kubernetes.Provider
     keeper: kubernetes.Provider
     ready: list[pulumi.Resource]
+
+
+def access(
+    parent: pulumi.Resource,
+    wanted: WorkNamespace,
+    kubeconfig: pulumi.Input[str] | None,
+    context: str | None = None,
+) -> Access:
+    """Access to a cluster that is there, and the namespace on it."""
+    own = provider(parent, kubeconfig=kubeconfig, context=context)
+    keeper = own
+    if wanted.retain:
+        keeper = provider(parent, kubeconfig=kubeconfig, context=context, takes_over=True)
+    made = [namespace(parent, wanted.name, keeper, retain=wanted.retain)] if wanted.make else []
+    return Access(own, keeper, made)
 
 
 def provider(

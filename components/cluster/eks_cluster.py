@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 import pulumi
 import pulumi_aws as aws
@@ -9,80 +10,105 @@ import pulumi_kubernetes as kubernetes
 
 from components.aws import iam
 from components.cluster import api_access, cluster_access
+from components.cluster.api_access import ApiAccess
 from components.cluster.eks_addons import Addons
+from components.cluster.kubeconfig import Credentials
 from components.manifests import resource
 from components.nodes import launch_template
 from components.nodes.node_release import Versions, node_release
-from facts.hardware import InstanceType, ami_type
+from facts.hardware import INSTANCE_TYPES, ami_type
 from manifests.cache.storage import default_storage_class
-from targets.aws_access import AwsAccess
-from targets.capacity import partition_of
+from targets.capacity import partition_of, region_of
 
 _LOGS = ["api", "audit", "authenticator", "controllerManager", "scheduler"]
 _ADMIN = "arn:{}:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy"
 
 
+class FileSystem(StrEnum):
+    """Shared file systems on AWS."""
+
+    EFS = "efs"
+    """Amazon EFS."""
+    FSX = "fsx"
+    """Amazon FSx for Lustre."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControlPlane:
+    """What EKS runs of a cluster."""
+
+    name: str | None = None
+    """Its whole name, if it is to be that and no other."""
+    log_retention_days: int = 30
+    """How long its logs are kept."""
+    extended_support: bool = False
+    """Whether it may stay on a Kubernetes release that AWS charges more for."""
+    protected: bool = False
+    """Whether Pulumi and AWS refuse to delete it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CpuNodes:
+    """Nodes without GPUs, for platform, frontends and the download."""
+
+    instance_type: str = field(default="m7i.4xlarge", metadata={"choices": INSTANCE_TYPES})
+    """EC2 instance type; graphs' images must be for its architecture."""
+    count: int = 3
+    """How many, in as many zones."""
+    ssm: bool = False
+    """Whether Session Manager reaches them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class EksClusterArgs:
-    """subnets: private subnet ids by zone, of the control plane and CPU nodes. admins: IAM ARNs besides the deployer's.
+    """The cluster that is wanted."""
 
-    listed: whether who deploys is one of them; what that was when the cluster was made stays, whoever deploys later.
-
-    name: what names begin with. whole_name: the cluster's, if it is to be that and no other.
-    public_access_from: IPv4 ranges that reach the control plane from the internet; none closes it to the internet.
-    private_access_from: those that reach it inside the VPC, besides its nodes.
-    cpu_instance: type of the CPU nodes. file_system: driver to install for the model cache, "efs", "fsx" or None.
-    log_retention_days: of control-plane logs. tags: for launched instances, such as never change. ssm: whether Session
-    Manager reaches nodes. extended_support: whether the cluster may stay on a Kubernetes release that AWS charges more
-    for. protected: whether cluster and stack refuse to be deleted. access: as whom the cluster is reached.
-    """
-
-    name: str
-    whole_name: str | None
-    region: str
-    versions: Versions
     subnets: Mapping[str, pulumi.Input[str]]
-    public_access_from: tuple[str, ...]
-    private_access_from: tuple[str, ...]
-    admins: tuple[str, ...]
-    listed: bool
-    cpu_instance: InstanceType
-    cpu_nodes: int
-    file_system: str | None
-    log_retention_days: int
-    namespace: str
-    create_namespace: bool
-    ssm: bool
-    extended_support: bool
-    protected: bool
-    tags: Mapping[str, str]
-    access: AwsAccess = field(default_factory=AwsAccess)
+    """Private subnets of control plane and CPU nodes, two or more: id by Availability Zone."""
+    prefix: str | None = None
+    """What names of resources begin with; by default the component's own name."""
+    versions: Versions = field(default_factory=Versions)
+    """Of control plane, add-ons and nodes."""
+    control_plane: ControlPlane = field(default_factory=ControlPlane)
+    """What EKS runs."""
+    api: ApiAccess = field(default_factory=ApiAccess)
+    """Who reaches the API server; by default nobody outside the VPC."""
+    cpu_nodes: CpuNodes = field(default_factory=CpuNodes)
+    """Nodes without GPUs."""
+    file_system: FileSystem | None = None
+    """Whose driver is installed, for a model cache; by default none."""
+    namespace: str | None = None
+    """A namespace to make; by default none."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Of launched instances, their volumes and interfaces; another tag takes other nodes."""
+    credentials: Credentials = field(default_factory=Credentials)
+    """As whom the cluster is reached."""
 
 
 class EksCluster(pulumi.ComponentResource):
-    """Control plane, add-ons, CPU nodes, the provider for them and the stack's namespace."""
+    """Control plane, add-ons and CPU nodes of an EKS cluster, with its default StorageClass."""
 
-    provider: kubernetes.Provider
-    keeper: kubernetes.Provider
-    ready: list[pulumi.Resource]
-    """What must be there before anything is put into the namespace."""
-    kubeconfig: pulumi.Output[str]
     name: pulumi.Output[str]
+    """Name of the cluster."""
     arn: pulumi.Output[str]
+    """ARN of the cluster."""
+    kubeconfig: pulumi.Output[str]
+    """JSON without a credential: whoever `aws eks get-token` finds. Known once the API server answers."""
     security_group_id: pulumi.Output[str]
     """The group that EKS makes; its members reach the control plane and each other."""
     efs_client_role: pulumi.Output[str] | None = None
-    """ARN of the role that nodes mount EFS with; None without the driver."""
+    """ARN of the role that nodes mount EFS with; none without the driver."""
 
     def __init__(self, name: str, args: EksClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:EksCluster", name, None, opts)
-        self._args = args
+        self._args, self._prefix = args, args.prefix or name
         self._child = pulumi.ResourceOptions(parent=self)
-        self._partition = partition_of(args.region)
+        region = region_of(next(iter(args.subnets)))
+        self._partition = partition_of(region)
         cluster = self._control_plane()
         admins = self._admins(cluster)
         addons = Addons(
-            name=args.name,
+            name=self._prefix,
             cluster=cluster,
             versions=args.versions,
             partition=self._partition,
@@ -95,57 +121,67 @@ class EksCluster(pulumi.ComponentResource):
         self.name, self.arn = cluster.name, cluster.arn
         self.security_group_id = api_access.security_group_of(cluster)
         rules = api_access.private_access(
-            args.name, self.security_group_id, args.private_access_from, self._child
+            self._prefix, self.security_group_id, args.api.private_from, self._child
         )
         self.kubeconfig = api_access.once_it_answers(
-            api_access.kubeconfig_of(cluster, args.region, args.access),
+            api_access.kubeconfig_of(cluster, region, args.credentials),
             cluster,
-            public=args.public_access_from,
-            private=args.private_access_from,
-            after=[*rules, *admins],
+            args.api,
+            [*rules, *admins],
         )
-        self.provider = self.keeper = cluster_access.provider(self, kubeconfig=self.kubeconfig)
+        provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
+        self.provider: kubernetes.Provider = provider
+        self.keeper: kubernetes.Provider = provider
         there = [*admins, *network, nodes, *storage]
-        on_nodes = pulumi.ResourceOptions(parent=self, provider=self.provider, depends_on=there)
-        self.ready = [*there, resource(default_storage_class(), on_nodes)]
-        if args.create_namespace:
-            self.ready.append(cluster_access.namespace(self, args.namespace, self.provider, after=there))
-        self.register_outputs({"name": self.name, "kubeconfig": self.kubeconfig})
+        on_nodes = pulumi.ResourceOptions(parent=self, provider=provider, depends_on=there)
+        # What must be there before anything is put onto the cluster.
+        self.ready: list[pulumi.Resource] = [*there, resource(default_storage_class(), on_nodes)]
+        if args.namespace:
+            self.ready.append(cluster_access.namespace(self, args.namespace, provider, after=there))
+        self.register_outputs(
+            {
+                "name": self.name,
+                "arn": self.arn,
+                "kubeconfig": self.kubeconfig,
+                "securityGroupId": self.security_group_id,
+                "efsClientRole": self.efs_client_role,
+            }
+        )
 
     def _control_plane(self) -> aws.eks.Cluster:
-        args = self._args
+        args, prefix, wanted = self._args, self._prefix, self._args.control_plane
         role, attached = iam.role(
-            f"{args.name}-control-plane",
+            f"{prefix}-control-plane",
             "eks.amazonaws.com",
             iam.CLUSTER_POLICIES,
             self._child,
             self._partition,
         )
         key = aws.kms.Key(
-            f"{args.name}-secrets",
-            description=f"Kubernetes secrets of EKS cluster {args.name}",
+            f"{prefix}-secrets",
+            description=f"Kubernetes secrets of EKS cluster {prefix}",
             enable_key_rotation=True,
             deletion_window_in_days=7,
             opts=self._child,
         )
         # Another's log group, or an earlier life's that EKS makes again after it was deleted, has no such name.
-        name = args.whole_name or role.name.apply(lambda of_role: f"{args.name}-{of_role.rpartition('-')[2]}")
+        name = wanted.name or role.name.apply(lambda of_role: f"{prefix}-{of_role.rpartition('-')[2]}")
         # EKS would make the group itself, never to expire and never to be deleted.
         logs = aws.cloudwatch.LogGroup(
-            f"{args.name}-control-plane",
+            f"{prefix}-control-plane",
             name=pulumi.Output.format("/aws/eks/{0}/cluster", name),
-            retention_in_days=args.log_retention_days,
+            retention_in_days=wanted.log_retention_days,
             opts=pulumi.ResourceOptions(parent=self, ignore_changes=self._kept()),
         )
         return aws.eks.Cluster(
-            args.name,
+            prefix,
             name=name,
             version=args.versions.kubernetes,
             role_arn=role.arn,
             access_config={
                 "authentication_mode": "API",
                 # EKS lets its maker in by an entry of its own, beside which there can be no second one.
-                "bootstrap_cluster_creator_admin_permissions": not args.listed,
+                "bootstrap_cluster_creator_admin_permissions": not args.api.maker_is_listed,
             },
             # Ours are pinned to the add-on API and given identities of their own.
             bootstrap_self_managed_addons=False,
@@ -157,15 +193,15 @@ class EksCluster(pulumi.ComponentResource):
             vpc_config=aws.eks.ClusterVpcConfigArgs(
                 subnet_ids=list(args.subnets.values()),
                 endpoint_private_access=True,
-                endpoint_public_access=bool(args.public_access_from),
-                public_access_cidrs=list(args.public_access_from) or None,
+                endpoint_public_access=bool(args.api.public_from),
+                public_access_cidrs=list(args.api.public_from) or None,
             ),
-            upgrade_policy={"support_type": "EXTENDED" if args.extended_support else "STANDARD"},
-            deletion_protection=args.protected,
+            upgrade_policy={"support_type": "EXTENDED" if wanted.extended_support else "STANDARD"},
+            deletion_protection=wanted.protected,
             opts=pulumi.ResourceOptions(
                 # AWS would refuse only once everything on the cluster is gone; Pulumi refuses before it begins.
                 parent=self,
-                protect=args.protected,
+                protect=wanted.protected,
                 ignore_changes=[*self._kept(), "accessConfig.bootstrapClusterCreatorAdminPermissions"],
                 depends_on=[*attached, logs],
             ),
@@ -173,12 +209,12 @@ class EksCluster(pulumi.ComponentResource):
 
     def _kept(self) -> list[str]:
         """A name that was chosen once stays; so does that of a cluster from before names were chosen."""
-        return [] if self._args.whole_name else ["name"]
+        return [] if self._args.control_plane.name else ["name"]
 
     def _admins(self, cluster: aws.eks.Cluster) -> list[pulumi.CustomResource]:
         made: list[pulumi.CustomResource] = []
-        for arn in self._args.admins:
-            name = f"{self._args.name}-{arn.rpartition(':')[2].replace('/', '-')}"
+        for arn in self._args.api.admins:
+            name = f"{self._prefix}-{arn.rpartition(':')[2].replace('/', '-')}"
             entry = aws.eks.AccessEntry(name, cluster_name=cluster.name, principal_arn=arn, opts=self._child)
             made.append(
                 aws.eks.AccessPolicyAssociation(
@@ -193,20 +229,20 @@ class EksCluster(pulumi.ComponentResource):
         return made
 
     def _cpu_nodes(self, cluster: aws.eks.Cluster, network: list[pulumi.Resource]) -> aws.eks.NodeGroup:
-        args = self._args
-        name = f"{args.name}-cpu"
+        args, name = self._args, f"{self._prefix}-cpu"
+        instance, count = INSTANCE_TYPES[args.cpu_nodes.instance_type], args.cpu_nodes.count
         role, attached = iam.role(
             f"{name}-node",
             "ec2.amazonaws.com",
-            iam.node_policies(ssm=args.ssm),
+            iam.node_policies(ssm=args.cpu_nodes.ssm),
             self._child,
             self._partition,
         )
         template = aws.ec2.LaunchTemplate(
             name,
-            instance_type=args.cpu_instance.name,
+            instance_type=instance.name,
             metadata_options=launch_template.metadata_options(),
-            block_device_mappings=launch_template.root_volume(args.cpu_instance),
+            block_device_mappings=launch_template.root_volume(instance),
             tag_specifications=launch_template.tag_specifications(args.tags),
             opts=self._child,
         )
@@ -215,17 +251,13 @@ class EksCluster(pulumi.ComponentResource):
             cluster_name=cluster.name,
             node_role_arn=role.arn,
             # No more zones than nodes: a volume's zone must always have one.
-            subnet_ids=list(args.subnets.values())[: args.cpu_nodes],
-            ami_type=ami_type(args.cpu_instance),
+            subnet_ids=list(args.subnets.values())[:count],
+            ami_type=ami_type(instance),
             version=args.versions.kubernetes,
-            release_version=node_release(name, args.cpu_instance, args.versions, self._child),
+            release_version=node_release(name, instance, args.versions, self._child),
             node_repair_config={"enabled": True},
             launch_template={"id": template.id, "version": template.latest_version.apply(str)},
-            scaling_config={
-                "min_size": args.cpu_nodes,
-                "max_size": args.cpu_nodes,
-                "desired_size": args.cpu_nodes,
-            },
+            scaling_config={"min_size": count, "max_size": count, "desired_size": count},
             opts=pulumi.ResourceOptions(
                 parent=self,
                 depends_on=[*network, *attached],

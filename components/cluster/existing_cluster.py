@@ -3,47 +3,31 @@
 from dataclasses import dataclass
 
 import pulumi
-import pulumi_kubernetes as kubernetes
 
-from components.cluster.cluster_access import namespace, provider
+from components.cluster import cluster_access
+from components.cluster.cluster_access import WorkNamespace
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingClusterArgs:
-    """kubeconfig: path, None for kubectl's default. namespace: made by the stack unless create_namespace is False.
+    """Where the cluster is."""
 
-    retain: whether the namespace outlives the stack with what is kept in it, to be taken over by a later one.
-    """
-
-    kubeconfig: str | None
+    kubeconfig: pulumi.Input[str] | None
+    """Path or content of the kubeconfig, None for kubectl's default."""
     context: str | None
-    namespace: str
-    create_namespace: bool
-    retain: bool = False
+    """Context in it, None for its current one."""
+    namespace: WorkNamespace
+    """The namespace on it."""
 
 
 class ExistingCluster(pulumi.ComponentResource):
     """The provider for the cluster and the namespace that the stack works in."""
 
-    provider: kubernetes.Provider
-    keeper: kubernetes.Provider
-    ready: list[pulumi.Resource]
-    """What must be there before anything is put into the namespace."""
-
     def __init__(
         self, name: str, args: ExistingClusterArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:ExistingCluster", name, None, opts)
-        self.provider = provider(self, kubeconfig=args.kubeconfig, context=args.context)
-        self.keeper = (
-            provider(self, kubeconfig=args.kubeconfig, context=args.context, takes_over=True)
-            if args.retain
-            else self.provider
+        self.provider, self.keeper, self.ready = cluster_access.access(
+            self, args.namespace, args.kubeconfig, args.context
         )
-        made = (
-            namespace(self, args.namespace, self.keeper, retain=args.retain)
-            if args.create_namespace
-            else None
-        )
-        self.ready = [made] if made else []
-        self.register_outputs({"namespace": args.namespace})
+        self.register_outputs({})

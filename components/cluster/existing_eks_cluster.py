@@ -4,35 +4,28 @@ from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_aws as aws
-import pulumi_kubernetes as kubernetes
 
 from components.cluster import cluster_access
 from components.cluster.api_access import kubeconfig_of, security_group_of
-from targets.aws_access import AwsAccess
+from components.cluster.cluster_access import WorkNamespace
+from components.cluster.kubeconfig import Credentials
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExistingEksClusterArgs:
-    """name, region: of the cluster. access: as whom it is reached.
-
-    namespace: made by the stack unless create_namespace is False.
-    retain: whether the namespace outlives the stack with what is kept in it, to be taken over by a later one.
-    """
+    """Which cluster it is."""
 
     name: str
     region: str
-    namespace: str
-    create_namespace: bool
-    retain: bool
-    access: AwsAccess = field(default_factory=AwsAccess)
+    namespace: WorkNamespace
+    """The namespace on it."""
+    credentials: Credentials = field(default_factory=Credentials)
+    """As whom it is reached."""
 
 
 class ExistingEksCluster(pulumi.ComponentResource):
     """The provider for the cluster, the stack's namespace, and what a GPU pool must know of the cluster."""
 
-    provider: kubernetes.Provider
-    keeper: kubernetes.Provider
-    ready: list[pulumi.Resource]
     kubeconfig: pulumi.Output[str]
     name: pulumi.Output[str]
     arn: pulumi.Output[str]
@@ -50,16 +43,14 @@ class ExistingEksCluster(pulumi.ComponentResource):
         self.name, self.arn = cluster.name, cluster.arn
         self.vpc_id = cluster.vpc_config.vpc_id
         self.security_group_id = security_group_of(cluster)
-        self.kubeconfig = kubeconfig_of(cluster, args.region, args.access)
-        self.provider = cluster_access.provider(self, kubeconfig=self.kubeconfig)
-        self.keeper = (
-            cluster_access.provider(self, kubeconfig=self.kubeconfig, takes_over=True)
-            if args.retain
-            else self.provider
+        self.kubeconfig = kubeconfig_of(cluster, args.region, args.credentials)
+        self.provider, self.keeper, self.ready = cluster_access.access(self, args.namespace, self.kubeconfig)
+        self.register_outputs(
+            {
+                "name": self.name,
+                "arn": self.arn,
+                "kubeconfig": self.kubeconfig,
+                "vpcId": self.vpc_id,
+                "securityGroupId": self.security_group_id,
+            }
         )
-        self.ready = (
-            [cluster_access.namespace(self, args.namespace, self.keeper, retain=args.retain)]
-            if args.create_namespace
-            else []
-        )
-        self.register_outputs({"name": self.name, "kubeconfig": self.kubeconfig})

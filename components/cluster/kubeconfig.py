@@ -1,17 +1,26 @@
 """A kubeconfig for EKS that holds no credential. Pure."""
 
 import json
-
-from targets.aws_access import AwsAccess
+from dataclasses import dataclass
 
 HOW_TO_GET_AWS_CLI = (
     "install it (https://docs.aws.amazon.com/cli/latest/userguide/getting-started-install.html)"
 )
 
 
-def kubeconfig(name: str, region: str, endpoint: str, certificate_authority: str, access: AwsAccess) -> str:
+@dataclass(frozen=True, kw_only=True)
+class Credentials:
+    """As whom a cluster is reached."""
+
+    profile: str | None = None
+    """Profile of the AWS configuration; by default the AWS tools' own choice."""
+    assume_role: str | None = None
+    """ARN of a role that is assumed with them."""
+
+
+def kubeconfig(name: str, region: str, endpoint: str, certificate_authority: str, caller: Credentials) -> str:
     """JSON kubeconfig whose user is whoever `aws eks get-token` finds. certificate_authority: base64 PEM."""
-    options = (("--profile", access.profile), ("--role-arn", access.assume_role))
+    options = (("--profile", caller.profile), ("--role-arn", caller.assume_role))
     given = [word for option, value in options if value for word in (option, value)]
     token = {
         "apiVersion": "client.authentication.k8s.io/v1beta1",

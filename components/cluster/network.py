@@ -2,7 +2,7 @@
 
 import ipaddress
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pulumi
@@ -18,14 +18,14 @@ _PLACES, _LETTERS = 15, 8
 
 @dataclass(frozen=True, kw_only=True)
 class NetworkArgs:
-    """cidr: the VPC's range, /16 to /18. zones: Availability Zones, and Local Zones that nodes go to. region: of all of
-    them. chosen: for zones that nobody named, which they are; once a subnet is there, it stays where it is.
-    """
+    """The VPC that is wanted."""
 
     cidr: str
-    zones: tuple[str, ...]
-    region: str
+    """Its range, /16 to /18."""
+    zones: Sequence[str]
+    """Availability Zones, and Local Zones that nodes go to, of one region."""
     chosen: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    """For zones that nobody named, which they are; once a subnet is there, it stays where it is."""
 
 
 class Network(pulumi.ComponentResource):
@@ -36,8 +36,6 @@ class Network(pulumi.ComponentResource):
     """
 
     vpc_id: pulumi.Output[str]
-    ready: list[pulumi.Resource]
-    """The way out. What runs in the subnets needs it until it is gone, so it must depend on these."""
     private_subnets: Mapping[str, pulumi.Output[str]]
     """Subnet id by zone."""
     zones: Mapping[str, pulumi.Output[str]]
@@ -59,11 +57,14 @@ class Network(pulumi.ComponentResource):
         # Made by EC2 with every VPC; nothing uses it, and so managed it lets nothing through.
         aws.ec2.DefaultSecurityGroup(name, vpc_id=self._vpc.id, opts=self._child)
         private, public = self._private(), self._public()
-        self.ready = self._way_out(private, public)
+        # The way out: what runs in the subnets needs it until it is gone, so it must depend on these.
+        self.ready: list[pulumi.Resource] = self._way_out(private, public)
         self.vpc_id = self._vpc.id
         self.private_subnets = {zone: subnet.id for zone, subnet in private.items()}
         self.zones = {zone: subnet.availability_zone for zone, subnet in private.items()}
-        self.register_outputs({"vpcId": self.vpc_id, "privateSubnets": dict(self.private_subnets)})
+        self.register_outputs(
+            {"vpcId": self.vpc_id, "privateSubnets": self.private_subnets, "zones": self.zones}
+        )
 
     def _private(self) -> dict[str, aws.ec2.Subnet]:
         return {
@@ -135,7 +136,7 @@ class Network(pulumi.ComponentResource):
         endpoint = aws.ec2.VpcEndpoint(
             f"{self._name}-s3",
             vpc_id=self._vpc.id,
-            service_name=f"com.amazonaws.{self._args.region}.s3",
+            service_name=f"com.amazonaws.{region_of(self._args.zones[0])}.s3",
             vpc_endpoint_type="Gateway",
             route_table_ids=[table.id for table in inside if isinstance(table, aws.ec2.RouteTable)],
             opts=self._child,

@@ -32,7 +32,7 @@ def _placed(
     placed = placed_zones(wanted, found.names, taken)
     if zone not in placed:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:cluster.zones: missing, and this account has no {len(wanted)} zones that EKS takes, only "
+            f"zones: missing, and this account has no {len(wanted)} zones that EKS takes, only "
             f"{', '.join(sorted(found.names))}; name two or more of them"
         )
     return placed[zone]

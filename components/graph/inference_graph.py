@@ -1,12 +1,14 @@
 """A GPT-OSS graph: the DynamoGraphDeployment, and the engine files and the script that its workers read."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import pulumi
 
-from components.manifests import resource
+from components.graph.graph import Graph
+from components.manifests import rendered, resource
 from manifests.cache import local_copy
 from manifests.graph import worker_pod
 from manifests.graph.compute_domain import compute_domain
@@ -29,49 +31,51 @@ _LOAD_SECONDS = 60 * 60
 class InferenceGraphArgs:
     """The graph, and where it runs."""
 
-    plan: GraphPlan
-    namespace: str
+    graph: Graph
+    """The graph."""
+    namespace: pulumi.Input[str]
+    """Its namespace, which the model cache is in too."""
     image: pulumi.Input[str] | None = None
-    """What its pods run instead of the plan's image."""
+    """What its pods run instead of the published image."""
+    claim: pulumi.Input[str] | None = None
+    """The claim that holds the models, as `claimName` of a ModelCache; by default the usual one."""
 
 
 class InferenceGraph(pulumi.ComponentResource):
     """The graph; ready when the operator says so."""
 
     name: pulumi.Output[str]
+    """Name of the DynamoGraphDeployment, once it is ready."""
     endpoint: pulumi.Output[str]
-    """URL of the OpenAI API inside the cluster."""
+    """URL of the OpenAI API inside the cluster, once it answers."""
 
     def __init__(
         self, name: str, args: InferenceGraphArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("dynamo-gpt-oss:index:InferenceGraph", name, None, opts)
         child = pulumi.ResourceOptions(parent=self)
-        needed = [resource(each, child) for each in (*_engine_files(args), *_scripts(args))]
-        if args.plan.needs_compute_domain:
-            domain = compute_domain(args.plan, args.namespace)
-            needed.append(resource(domain, child, f"{args.plan.name}-compute-domain"))
-        for budget in budgets(args.plan, args.namespace):
+        plan = args.graph.plan
+        made = rendered(partial(_objects, plan), args.namespace, args.claim)
+        needed = [resource(each, child) for each in made["needed"]]
+        needed += [resource(each, child, f"{plan.name}-compute-domain") for each in made["domains"]]
+        for budget in made["budgets"]:
             resource(budget, child)
-        graph = self._graph(name, args, needed)
-        service = frontend_service(args.plan.name)
-        self.name = graph.urn.apply(lambda _: args.plan.name)
-        self.endpoint = self.name.apply(lambda _: f"http://{service}.{args.namespace}.svc:{HTTP_PORT}")
+        manifest = made["graph"]
+        if args.image is not None:
+            manifest["spec"] = _with_image(manifest["spec"], plan.image.reference, args.image)
+        graph = self._graph(name, manifest, needed)
+        service = frontend_service(plan.name)
+        self.name = graph.urn.apply(lambda _: plan.name)
+        self.endpoint = pulumi.Output.all(args.namespace, self.name).apply(
+            lambda known: f"http://{service}.{known[0]}.svc:{HTTP_PORT}"
+        )
         self.register_outputs({"name": self.name, "endpoint": self.endpoint})
 
     def _graph(
-        self, name: str, args: InferenceGraphArgs, needed: Sequence[pulumi.Resource]
+        self, name: str, manifest: dict[str, Any], needed: Sequence[pulumi.Resource]
     ) -> pulumi.Resource:
-        manifest = graph_deployment(args.plan, args.namespace)
-        # The shape is told from the plan: whether an image is known yet changes nothing about it.
-        shape = topology(manifest)
-        if args.image is not None:
-            manifest["spec"] = _with_image(manifest["spec"], args.plan.image.reference, args.image)
-        seconds = _PULL_SECONDS + rounds(args.plan) * _LOAD_SECONDS
-        # Without READY the update ends as soon as the object is stored, ready or not.
-        waited = {TOPOLOGY_ANNOTATION: shape, **READY, "pulumi.com/timeoutSeconds": str(seconds)}
         return resource(
-            annotate(manifest, waited),
+            manifest,
             pulumi.ResourceOptions(
                 parent=self,
                 depends_on=list(needed),
@@ -86,13 +90,28 @@ class InferenceGraph(pulumi.ComponentResource):
         )
 
 
-def _engine_files(args: InferenceGraphArgs) -> list[dict[str, Any]]:
-    files = engine_files(args.plan)
-    return [config_map(engine_config_map(args.plan.name), args.namespace, files)] if files else []
+def _objects(plan: GraphPlan, namespace: str, claim: str | None) -> dict[str, Any]:
+    """Every object of the graph. claim: that holds the models, None for the plan's."""
+    if claim is not None:
+        plan = replace(plan, cache=replace(plan.cache, claim=claim))
+    graph = graph_deployment(plan, namespace)
+    seconds = _PULL_SECONDS + rounds(plan) * _LOAD_SECONDS
+    # Without READY the update ends as soon as the object is stored, ready or not.
+    waited = {TOPOLOGY_ANNOTATION: topology(graph), **READY, "pulumi.com/timeoutSeconds": str(seconds)}
+    return {
+        "needed": [*_engine_files(plan, namespace), *_scripts(plan, namespace)],
+        "domains": [compute_domain(plan, namespace)] if plan.needs_compute_domain else [],
+        "budgets": budgets(plan, namespace),
+        "graph": annotate(graph, waited),
+    }
 
 
-def _scripts(args: InferenceGraphArgs) -> list[dict[str, Any]]:
-    plan, namespace = args.plan, args.namespace
+def _engine_files(plan: GraphPlan, namespace: str) -> list[dict[str, Any]]:
+    files = engine_files(plan)
+    return [config_map(engine_config_map(plan.name), namespace, files)] if files else []
+
+
+def _scripts(plan: GraphPlan, namespace: str) -> list[dict[str, Any]]:
     copies = [local_copy.script_config_map(plan, namespace)]
     return [
         *(copies if plan.copied_weights and not plan.cache.from_bucket else []),

@@ -1,22 +1,24 @@
 """A graph held to its word: a Job inside the cluster converses with it, and the update fails if it does not answer."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
-from components.manifests import job, resource
+from components.graph.graph import Graph
+from components.manifests import job, rendered, resource
 from manifests import verification
-from targets.plan import GraphPlan
 
 
 @dataclass(frozen=True, kw_only=True)
 class VerificationArgs:
     """What is verified, and where."""
 
-    plan: GraphPlan
+    graph: Graph
     """The graph."""
-    namespace: str
-    timeout_seconds: int
+    namespace: pulumi.Input[str]
+    """The graph's namespace."""
+    timeout_seconds: int = 3600
     """How long the graph may take to answer once it is ready."""
 
 
@@ -25,10 +27,13 @@ class Verification(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: VerificationArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:Verification", name, None, opts)
-        plan, namespace = args.plan, args.namespace
-        script = resource(
-            verification.script_config_map(plan, namespace), pulumi.ResourceOptions(parent=self)
-        )
-        manifest = verification.job(plan, namespace, timeout_seconds=args.timeout_seconds)
+        plan = args.graph.plan
+
+        def render(namespace: str) -> list[dict[str, Any]]:
+            of_job = verification.job(plan, namespace, timeout_seconds=args.timeout_seconds)
+            return [verification.script_config_map(plan, namespace), of_job]
+
+        config_map, manifest = rendered(render, args.namespace)
+        script = resource(config_map, pulumi.ResourceOptions(parent=self))
         job(manifest, self, [script], f"{manifest['spec']['activeDeadlineSeconds'] + 180}s")
-        self.register_outputs({"jobName": verification.job_name(plan.name)})
+        self.register_outputs({})

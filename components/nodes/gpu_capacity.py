@@ -1,6 +1,7 @@
 """What EC2 says of the capacity that a GPU pool is to have, and what EKS would do to nodes that run."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pulumi
@@ -13,8 +14,8 @@ if TYPE_CHECKING:
     from components.nodes.gpu_node_pool import GpuNodePoolArgs
 
 
-def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = "pool") -> None:
-    """Raise RunError for a change that needs other nodes than those that run. key: the pool's in the stack's config.
+def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, pool: str) -> None:
+    """Raise RunError for a change that needs other nodes than those that run. pool: the component's name.
 
     A preview does not know a launch template's next version, and every change of the template's tags may be one: then
     it is told what `up` would say.
@@ -26,10 +27,10 @@ def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, key: str = 
         return
     if pulumi.runtime.is_dry_run() and all(_unknown(new.get(part)) for part in moved):
         pulumi.log.warn(
-            f"if this gives the pool's nodes another {' or '.join(moved)}, `up` refuses: {refusal(key, running)}"
+            f"if this gives the pool's nodes another {' or '.join(moved)}, `up` refuses: {refusal(pool, running)}"
         )
         return
-    raise pulumi.RunError(refusal(key, running))
+    raise pulumi.RunError(refusal(pool, running))
 
 
 def _unknown(value: Any) -> bool:
@@ -38,40 +39,49 @@ def _unknown(value: Any) -> bool:
 
 
 def by_real_zone(
-    args: "GpuNodePoolArgs", zones: Mapping[str, str], subnets: Mapping[str, str]
+    pool: str, args: "GpuNodePoolArgs", zones: Mapping[str, str], subnets: Mapping[str, str]
 ) -> dict[str, str]:
     """Subnet id by the zone that it really is in. Raises RunError for a zone that was named and is another."""
     for zone, real in zones.items():
-        if args.named_zones and real != zone:
+        if args.zones.named and real != zone:
             raise pulumi.RunError(
-                f"dynamo-gpt-oss:{args.key}.zones: {zone} is not among the zones that this account has and EKS takes, "
-                f"so its subnet is in {real}; name others, or name the cluster's with cluster.zones"
+                f"{pool}.subnets: {zone} is not among the zones that this account has and EKS takes, so its subnet is "
+                f"in {real}; name others, or name the cluster's own"
             )
     return {zones[zone]: subnet for zone, subnet in subnets.items()}
 
 
 def where_offered(
-    args: "GpuNodePoolArgs", offered: aws.ec2.GetInstanceTypeOfferingsResult, subnets: Mapping[str, str]
+    pool: str,
+    args: "GpuNodePoolArgs",
+    offered: aws.ec2.GetInstanceTypeOfferingsResult,
+    subnets: Mapping[str, str],
 ) -> list[str]:
-    """The subnets: all of them where the config names the zones, else those in zones that have the type.
+    """The subnets: all of them where somebody named the zones, else those in zones that have the type.
 
     Raises RunError for a zone that is named and has none, or if no zone has any.
     """
     if offered.locations is None:  # nobody was asked: a synth evaluates the program without an AWS account
         return list(subnets.values())
     lacking = [zone for zone in subnets if zone not in offered.locations]
-    if lacking and (args.named_zones or lacking == list(subnets)):
-        _refuse(args, offering_problem(args.instance.name, lacking, offered.locations))
+    if lacking and (args.zones.named or lacking == list(subnets)):
+        _refuse(pool, offering_problem(args.instance.name, lacking, offered.locations, zones_key="subnets"))
     return [subnet for zone, subnet in subnets.items() if zone in offered.locations]
 
 
 def in_block(
-    args: "GpuNodePoolArgs", block: aws.ec2.GetCapacityBlockReservationResult, subnets: Mapping[str, str]
+    pool: str,
+    args: "GpuNodePoolArgs",
+    block: aws.ec2.GetCapacityBlockReservationResult,
+    subnets: Mapping[str, str],
+    identity: str,
 ) -> list[str]:
-    """The subnet in the block's zone. Raises RunError if the block is not what the pool says."""
+    """The subnet in the block's zone. Raises RunError if the block, of that id, is not what the pool says."""
     ((zone, subnet),) = subnets.items()
     if block.state is not None:  # as above
-        _refuse(args, reservation_problem(args.capacity, _described(block), _wanted(args, zone)))
+        bought = replace(args.capacity, reservation_id=identity)
+        problem = reservation_problem(bought, _described(block), _wanted(args, zone), zones_key="subnets")
+        _refuse(pool, problem)
     return [subnet]
 
 
@@ -87,12 +97,12 @@ def _described(block: aws.ec2.GetCapacityBlockReservationResult) -> Reservation:
 
 
 def _wanted(args: "GpuNodePoolArgs", zone: str) -> Wanted:
-    return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.running)
+    return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.active)
 
 
-def _refuse(args: "GpuNodePoolArgs", problem: str | None) -> None:
+def _refuse(pool: str, problem: str | None) -> None:
     if problem is not None:
-        raise pulumi.RunError(f"dynamo-gpt-oss:{args.key}.{problem}")
+        raise pulumi.RunError(f"{pool}.{problem}")
 
 
 def window(block: aws.ec2.GetCapacityBlockReservationResult) -> dict[str, str | None]:

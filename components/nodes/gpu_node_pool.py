@@ -1,7 +1,8 @@
 """A managed node group of GPU instances, bought the way that such instances can be bought."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import pulumi
 import pulumi_aws as aws
@@ -17,46 +18,100 @@ from components.nodes.gpu_capacity import (
     window,
 )
 from components.nodes.node_release import Versions, node_release
-from facts.hardware import GPU_PRODUCT, InstanceType, ami_type, interfaces
+from facts.hardware import GPU_PRODUCT, INSTANCE_TYPES, InstanceType, ami_type, interfaces
 from manifests.gpu_nodes import GPU_TAINT, GpuNodes
-from targets.capacity import CapacityKind, CapacityKnobs, partition_of, region_of
+from targets.capacity import ULTRASERVERS, CapacityKind, partition_of, region_of
+
+
+@dataclass(frozen=True, kw_only=True)
+class JoinedCluster:
+    """The EKS cluster that nodes join."""
+
+    name: pulumi.Input[str]
+    """Its name."""
+    vpc_id: pulumi.Input[str]
+    """The VPC that it is in."""
+    security_group_id: pulumi.Input[str]
+    """The group through which nodes reach the control plane, as EKS makes it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zones:
+    """How the zones of a pool were chosen."""
+
+    named: bool = True
+    """Whether somebody named them; else the pool is in one of them that has the type, and stays there."""
+    real: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
+    """Where subnets of zones really are, if AWS chose that."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Capacity:
+    """How the instances are bought."""
+
+    kind: CapacityKind = CapacityKind.ON_DEMAND
+    """Whether a reservation that exists is used, or instances are bought when nodes are added."""
+    reservation_id: pulumi.Input[str] | None = None
+    """Capacity Reservation id (`cr-…`) of the block or reservation."""
+    reservation_group: pulumi.Input[str] | None = None
+    """ARN of a resource group of on-demand reservations, instead of one id."""
+    ultraserver: str | None = field(default=None, metadata={"choices": ULTRASERVERS})
+    """UltraServer type of a GB200 block."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Host:
+    """A node besides its GPUs."""
+
+    ssm: bool = False
+    """Whether Session Manager reaches it."""
+    root_volume_type: str = "gp3"
+    """EBS type of its root."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GpuNodePoolArgs:
-    """subnets: private subnet ids by zone, of the zones that nodes may be in. running: size 0 if False.
+    """The GPU nodes that are wanted."""
 
-    cluster_security_group_id: the group through which nodes reach the control plane. tags: for launched instances,
-    such as never change. labels: of the nodes, besides what says that they have GPUs. key: where the pool stands in the
-    stack's config. versions: of the nodes, where the stack made the cluster; else EKS's own choice. ssm: whether
-    Session Manager reaches the nodes. root_volume_type: EBS type of their root. real_zones: where subnets really are,
-    of zones that AWS chose. named_zones: whether the user named the zones; else the pool is in one, and stays there.
-    """
-
-    cluster_name: pulumi.Input[str]
-    vpc_id: pulumi.Input[str]
-    cluster_security_group_id: pulumi.Input[str]
+    cluster: JoinedCluster
+    """The EKS cluster that they join."""
     subnets: Mapping[str, pulumi.Input[str]]
-    instance: InstanceType
-    nodes: int
-    running: bool
-    capacity: CapacityKnobs
-    tags: Mapping[str, str]
-    labels: Mapping[str, str] = field(default_factory=dict)
-    key: str = "pool"
-    real_zones: Mapping[str, pulumi.Input[str]] = field(default_factory=dict)
-    named_zones: bool = True
+    """Private subnets that they may be in: id by Availability or Local Zone; one for a reservation or several nodes."""
+    zones: Zones = field(default_factory=Zones)
+    """How the zones were chosen."""
+    instance_type: str = field(metadata={"choices": INSTANCE_TYPES})
+    """EC2 instance type."""
+    efa_devices: int | None = None
+    """EFA devices a node, where the instance type leaves a choice (p6e-gb200: 4 × 400 Gbps or 8 × 200)."""
+    nodes: int = 1
+    """How many."""
+    active: bool = True
+    """Whether they run; off, the pool has size 0."""
+    capacity: Capacity = field(default_factory=Capacity)
+    """How the instances are bought."""
     versions: Versions | None = None
-    ssm: bool = False
-    root_volume_type: str = "gp3"
+    """Of Kubernetes and the machine image, as the cluster has them; by default EKS's own choice."""
+    host: Host = field(default_factory=Host)
+    """What the nodes are besides."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the nodes, besides those that say which GPUs they have."""
+    tags: Mapping[str, str] = field(default_factory=dict)
+    """Of launched instances, their volumes and interfaces; another tag takes other nodes."""
+
+    @cached_property
+    def instance(self) -> InstanceType:
+        """The instance type, with the EFA devices that are wanted. Raises KeyError for one that is not known."""
+        published = INSTANCE_TYPES[self.instance_type]
+        return published if self.efa_devices is None else replace(published, efa_devices=self.efa_devices)
 
 
 class GpuNodePool(pulumi.ComponentResource):
     """GPU nodes with the type's EFA layout, labelled and tainted as the graphs' pods expect."""
 
     node_group_name: pulumi.Output[str]
+    """Name of the managed node group."""
     window: pulumi.Output[dict[str, str | None]] | None
-    """Start, end and state of the Capacity Block, as EC2 says them; None for other kinds of capacity."""
+    """Start, end and state of the Capacity Block, as EC2 says them; none for other kinds of capacity."""
 
     def __init__(self, name: str, args: GpuNodePoolArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__("dynamo-gpt-oss:index:GpuNodePool", name, None, opts)
@@ -65,7 +120,7 @@ class GpuNodePool(pulumi.ComponentResource):
         block = self._block()
         template = self._template()
         group = self._nodes(template, block)
-        if block is not None and args.instance.nodes_per_ultraserver and args.running:
+        if block is not None and args.instance.nodes_per_ultraserver and args.active:
             end_before_ec2_does(f"{name}-end", group, block, self._child)
         self.node_group_name = group.node_group_name
         self.window = None if block is None else block.apply(window)
@@ -82,7 +137,7 @@ class GpuNodePool(pulumi.ComponentResource):
     def _security_group(self) -> aws.ec2.SecurityGroup:
         return aws.ec2.SecurityGroup(
             f"{self._name}-efa",
-            vpc_id=self._args.vpc_id,
+            vpc_id=self._args.cluster.vpc_id,
             description="All traffic among the GPU nodes, which EFA demands in both directions",
             ingress=[{"protocol": "-1", "from_port": 0, "to_port": 0, "self": True}],
             egress=[
@@ -105,18 +160,22 @@ class GpuNodePool(pulumi.ComponentResource):
         args = self._args
         group = self._security_group()
         # A template with groups of its own gets none from EKS: without the cluster's, nodes never join.
-        primary: list[pulumi.Input[str]] = [args.cluster_security_group_id, group.id]
+        primary: list[pulumi.Input[str]] = [args.cluster.security_group_id, group.id]
         return aws.ec2.LaunchTemplate(
             self._name,
             instance_type=args.instance.name,
             metadata_options=launch_template.metadata_options(),
-            block_device_mappings=launch_template.root_volume(args.instance, args.root_volume_type),
+            block_device_mappings=launch_template.root_volume(args.instance, args.host.root_volume_type),
             network_interfaces=launch_template.network_interfaces(
                 interfaces(args.instance), primary, [group.id]
             ),
             user_data=launch_template.user_data(args.instance),
             tag_specifications=launch_template.tag_specifications(args.tags),
-            capacity_reservation_specification=launch_template.reservation(args.capacity),
+            capacity_reservation_specification=launch_template.reservation(
+                args.capacity.reservation_id, args.capacity.reservation_group
+            )
+            if args.capacity.kind.prepaid
+            else None,
             instance_market_options=launch_template.market(args.capacity.kind),
             placement=self._placement(),
             opts=self._child,
@@ -131,7 +190,7 @@ class GpuNodePool(pulumi.ComponentResource):
         role, attached = iam.role(
             f"{self._name}-node",
             "ec2.amazonaws.com",
-            iam.node_policies(ssm=args.ssm),
+            iam.node_policies(ssm=args.host.ssm),
             self._child,
             partition_of(region_of(next(iter(args.subnets)))),
         )
@@ -139,7 +198,7 @@ class GpuNodePool(pulumi.ComponentResource):
         assert gpu is not None, "checks refuse a pool without GPUs"
         return aws.eks.NodeGroup(
             self._name,
-            cluster_name=args.cluster_name,
+            cluster_name=args.cluster.name,
             node_role_arn=role.arn,
             subnet_ids=self._checked_subnets(block),
             ami_type=ami_type(args.instance),
@@ -152,7 +211,7 @@ class GpuNodePool(pulumi.ComponentResource):
             scaling_config={
                 "min_size": 0,
                 "max_size": args.nodes,
-                "desired_size": args.nodes if args.running else 0,
+                "desired_size": args.nodes if args.active else 0,
             },
             # The old node goes before its successor comes: a second one of these types can seldom be had, and is paid.
             update_config={"max_unavailable": 1, "update_strategy": "MINIMAL"},
@@ -173,7 +232,7 @@ class GpuNodePool(pulumi.ComponentResource):
         """What of the group stays as it is, whatever the program says now."""
         return [
             *([] if self._upgrades_now() else ["launch_template", "version", "release_version"]),
-            *([] if self._args.named_zones else ["subnet_ids"]),
+            *([] if self._args.zones.named else ["subnet_ids"]),
         ]
 
     def _upgrades_now(self) -> bool:
@@ -181,14 +240,14 @@ class GpuNodePool(pulumi.ComponentResource):
 
         The provider upgrades before it scales: the way to 0 must leave the template alone, and the way back takes both.
         """
-        return self._args.running or self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK
+        return self._args.active or self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK
 
     def _upgrade_guard(self) -> pulumi.ResourceHookBinding | None:
         if self._args.capacity.kind is not CapacityKind.CAPACITY_BLOCK:
             return None
 
         def refuse(change: pulumi.ResourceHookArgs) -> None:
-            refuse_upgrade_of_running_nodes(change, self._args.key)
+            refuse_upgrade_of_running_nodes(change, self._name)
 
         preview_too = pulumi.ResourceHookOptions(on_dry_run=True)
         hook = pulumi.ResourceHook(f"{self._name}-upgrade", refuse, preview_too)
@@ -200,12 +259,11 @@ class GpuNodePool(pulumi.ComponentResource):
         """The subnets, once EC2 has confirmed what was asked for."""
         args = self._args
         subnets = pulumi.Output.all(
-            zones={zone: args.real_zones.get(zone, zone) for zone in args.subnets}, subnets=dict(args.subnets)
-        ).apply(lambda known: by_real_zone(args, **known))
+            zones={zone: args.zones.real.get(zone, zone) for zone in args.subnets}, subnets=dict(args.subnets)
+        ).apply(lambda known: by_real_zone(self._name, args, **known))
         if block is not None:
-            return pulumi.Output.all(block=block, subnets=subnets).apply(
-                lambda known: in_block(args, **known)
-            )
+            answer = pulumi.Output.all(block=block, subnets=subnets, identity=args.capacity.reservation_id)
+            return answer.apply(lambda known: in_block(self._name, args, **known))
         if args.capacity.kind.prepaid:
             return subnets.apply(lambda known: list(known.values()))
         offered = aws.ec2.get_instance_type_offerings_output(
@@ -214,7 +272,7 @@ class GpuNodePool(pulumi.ComponentResource):
             opts=pulumi.InvokeOutputOptions(parent=self),
         )
         found = pulumi.Output.all(offered=offered, subnets=subnets).apply(
-            lambda known: where_offered(args, **known)
+            lambda known: where_offered(self._name, args, **known)
         )
         # One zone is enough: cache, volumes and the way out are read across zones from any other.
-        return found if args.named_zones else found.apply(lambda known: known[:1])
+        return found if args.zones.named else found.apply(lambda known: known[:1])

@@ -9,7 +9,7 @@ import yaml
 from pulumi_aws import ec2
 
 from facts.hardware import InstanceType, Interface
-from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind, CapacityKnobs
+from targets.capacity import ROOT_GIB, ROOT_IOPS, ROOT_MIB_S, CapacityKind
 
 ROOT_DEVICE = "/dev/xvda"
 """Root device of Amazon Linux."""
@@ -74,14 +74,14 @@ def network_interfaces(
     ]
 
 
-def reservation(knobs: CapacityKnobs) -> ec2.LaunchTemplateCapacityReservationSpecificationArgs | None:
-    """The reservation that instances go into; None for capacity that has none."""
-    if not knobs.kind.prepaid:
-        return None
+def reservation(
+    identity: pulumi.Input[str] | None, group: pulumi.Input[str] | None
+) -> ec2.LaunchTemplateCapacityReservationSpecificationArgs:
+    """The reservation that instances go into, or the group of them."""
     return ec2.LaunchTemplateCapacityReservationSpecificationArgs(
         capacity_reservation_target=ec2.LaunchTemplateCapacityReservationSpecificationCapacityReservationTargetArgs(
-            capacity_reservation_id=knobs.reservation_id,
-            capacity_reservation_resource_group_arn=knobs.reservation_group,
+            capacity_reservation_id=identity,
+            capacity_reservation_resource_group_arn=group,
         )
     )
 

@@ -7,6 +7,7 @@ import pulumi_aws as aws
 
 from components.aws.held import held
 from facts.hardware import Arch, InstanceType
+from facts.versions import KUBERNETES
 
 _IMAGES = "/aws/service/eks/optimized-ami"
 _PARAMETER = f"{_IMAGES}/{{kubernetes}}/amazon-linux-2023/{{arch}}/{{variant}}/recommended/release_version"
@@ -16,10 +17,12 @@ _ARCH = {Arch.AMD64: "x86_64", Arch.ARM64: "arm64"}
 
 @dataclass(frozen=True, kw_only=True)
 class Versions:
-    """kubernetes: minor version of control plane and nodes. updated: another text has AWS's newest rest taken."""
+    """What control plane, add-ons and nodes are."""
 
-    kubernetes: str
-    updated: str
+    kubernetes: str = KUBERNETES
+    """Minor version of Kubernetes, as `1.35`."""
+    updated: str = ""
+    """Any text, such as a day: another has what AWS recommends now taken, which replaces the nodes."""
 
     @property
     def until(self) -> str:

@@ -31,7 +31,7 @@ def _served(spec: Any) -> str:
     versions = [version["name"] for version in spec["versions"] if version["served"]]
     if POOL_VERSION not in versions:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:ingress.inferenceExtension: true needs {POOL_CRD} in {POOL_VERSION}, but the cluster "
-            f"serves {', '.join(versions)}; upgrade the Gateway API Inference Extension"
+            f"an endpoint picker needs {POOL_CRD} in {POOL_VERSION}, but the cluster serves "
+            f"{', '.join(versions)}; upgrade the Gateway API Inference Extension"
         )
     return POOL_VERSION

@@ -19,10 +19,12 @@ _ANY_SUFFIX = "-??????"
 
 @dataclass(frozen=True, kw_only=True)
 class SecretAccessArgs:
-    """cluster_name: of the EKS cluster. secrets: those that may be read, and no others."""
+    """Who may read what."""
 
     cluster_name: pulumi.Input[str]
+    """Name of the EKS cluster."""
     secrets: Sequence[AwsSecret]
+    """Those that may be read, and no others."""
 
 
 class SecretAccess(pulumi.ComponentResource):

@@ -12,12 +12,16 @@ from manifests.services import time_to_live
 
 @dataclass(frozen=True, kw_only=True)
 class ShrinkRoleArgs:
-    """cluster_name, cluster_arn: of the EKS cluster. stack: value of the tag `stack` on its node groups."""
+    """Whose node groups, and who sets their size."""
 
     cluster_name: pulumi.Input[str]
+    """Name of the EKS cluster."""
     cluster_arn: pulumi.Input[str]
-    namespace: str
+    """ARN of the EKS cluster."""
+    namespace: pulumi.Input[str]
+    """Namespace of the ServiceAccount."""
     stack: str
+    """Value of the tag `stack` on the node groups."""
 
 
 class ShrinkRole(pulumi.ComponentResource):

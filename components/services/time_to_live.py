@@ -48,7 +48,7 @@ def _end(created: str | None, ttl: str) -> str | None:
     end = time_to_live.end_of(created, ttl)
     if end < datetime.now(UTC):
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:tags.ttl: the {ttl} of this stack were over at {end:%Y-%m-%d %H:%M} UTC, and its graphs "
+            f"ttl: the {ttl} of this stack were over at {end:%Y-%m-%d %H:%M} UTC, and its graphs "
             "and GPU nodes were ended; take it down and bring it up again, or give it another time to live and run "
             "`pulumi up --refresh`"
         )

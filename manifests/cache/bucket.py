@@ -34,8 +34,8 @@ _TO_NODES = f"{_GLOBAL}  target_bandwidth = 100Gb/s\n"
 """Without it the client aims at what it knows of the instance type, or at 10 Gb/s for one that it does not know."""
 
 
-def config_map(namespace: str, *, bucket: Any, region: str) -> dict[str, Any]:
-    """Which bucket, how it is read, and the programs. bucket: its name, may be an Output."""
+def config_map(namespace: str, *, bucket: Any, region: Any) -> dict[str, Any]:
+    """Which bucket, how it is read, and the programs. bucket: its name; may be an Output, as may its region."""
     made = pod_scripts.package_config_map(NAME, namespace, _PACKAGE)
     made["data"] |= {
         "download_model.py": pod_scripts.text("download_model.py"),

@@ -24,10 +24,8 @@ _TOKEN_PATH = "/var/run/secrets/hugging-face"
 _TOKEN_MOUNT = {"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True}
 
 
-def claim(
-    namespace: str, *, size: str, storage_class: str | None, volume: str | None = None
-) -> dict[str, Any]:
-    """The ReadWriteMany claim that the Job fills and every pod of the graph reads.
+def claim(namespace: str, *, size: Any, storage_class: Any, volume: Any = None) -> dict[str, Any]:
+    """The ReadWriteMany claim that the Job fills and every pod of the graph reads. What it is told may be Outputs.
 
     volume: name of the PersistentVolume that it takes, None for one that its class makes.
     """
@@ -45,16 +43,16 @@ def download_job(
     namespace: str,
     *,
     weights: Sequence[Weights],
-    image: str,
+    image: Any,
     archs: Sequence[str],
-    token_secret: str | None,
-    pull_secret: str | None,
+    token_secret: Any,
+    pull_secret: Any,
     own_root: bool = False,
-    source: Mapping[str, str] | None = None,
-    existing_claim: str | None = None,
+    source: Mapping[str, Any] | None = None,
+    existing_claim: Any = None,
     bucket_gib: int | None = None,
 ) -> dict[str, Any]:
-    """The Job that downloads the weights, checks every file's size and leaves a done marker for each model.
+    """The Job that downloads the weights, checks every file's size and leaves a done marker. Names may be Outputs.
 
     source: variables that say where from (a mirror, a proxy). existing_claim: a claim that is filled already, which
     the Job checks and writes nothing to.
@@ -103,17 +101,17 @@ def download_job(
     )
 
 
-def _environment(weights: Sequence[Weights], source: Mapping[str, str], *, token: bool) -> dict[str, str]:
+def _environment(weights: Sequence[Weights], source: Mapping[str, Any], *, token: bool) -> dict[str, Any]:
     models = json.dumps([asdict(each) for each in weights], sort_keys=True)
     env = {"HF_HOME": CACHE_PATH, "MODELS": models, "VOCABULARY_PATH": VOCABULARY_PATH, **source}
     return env | {"HF_TOKEN_PATH": f"{_TOKEN_PATH}/{TOKEN_KEY}"} if token else env
 
 
-def _token(secret: str) -> dict[str, Any]:
+def _token(secret: Any) -> dict[str, Any]:
     return {"name": "token", "secret": {"secretName": secret, "defaultMode": 0o440}}
 
 
-def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def _on_claim(existing: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Volumes and mounts of the claim and the script. existing: a claim of somebody's own, which is only read."""
     read_only = {"readOnly": True} if existing else {}
     volumes = [
@@ -127,7 +125,7 @@ def _on_claim(existing: str | None) -> tuple[list[dict[str, Any]], list[dict[str
     return volumes, mounts
 
 
-def _own_root(image: str) -> dict[str, Any]:
+def _own_root(image: Any) -> dict[str, Any]:
     """Root with one capability, for one call: a new Lustre file system belongs to root and ignores fsGroup."""
     security = container_security() | {"runAsUser": 0, "runAsNonRoot": False}
     security["capabilities"] = {"drop": ["ALL"], "add": ["CHOWN"]}

@@ -22,7 +22,7 @@ def efs_folder(namespace: str) -> str:
     return f"{_EFS_BASE}/{namespace}/{CACHE_CLAIM}"
 
 
-def efs_volume(namespace: str, *, size: str, handle: Any, zone: Any) -> dict[str, Any]:
+def efs_volume(namespace: str, *, size: Any, handle: Any, zone: Any) -> dict[str, Any]:
     """A volume for an access point. handle: `fs-…::fsap-…`, may be an Output, as may zone.
 
     zone: `az=` with the zone of the mount target that every node goes through; None for the one of the node's own zone,
@@ -109,7 +109,7 @@ def lustre_volume(
     )
 
 
-def _volume(namespace: str, size: str, *, options: list[str], csi: dict[str, Any]) -> dict[str, Any]:
+def _volume(namespace: str, size: Any, *, options: list[str], csi: dict[str, Any]) -> dict[str, Any]:
     """A volume for the cache's claim and no other."""
     spec = {
         "capacity": {"storage": size},

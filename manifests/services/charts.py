@@ -21,13 +21,13 @@ EXTERNAL_SECRETS_ACCOUNT = "external-secrets"
 """Service account of External Secrets; a pod identity association gives it access to the secrets."""
 
 
-def platform_chart(version: Version, namespace: str) -> Chart:
+def platform_chart(version: Version) -> Chart:
     """The platform of a release: a plain file over HTTPS. The OCI address answers 404 (dynamo#12372)."""
-    return Chart("dynamo-platform", _PLATFORM, str(version), namespace)
+    return Chart("dynamo-platform", _PLATFORM, str(version), "dynamo-system")
 
 
-def platform_values(platform: Platform, pull_secret: str | None) -> dict[str, Any]:
-    """Values of the platform. pull_secret: Secret for nvcr.io in its namespace, None where none is needed.
+def platform_values(platform: Platform, pull_secret: Any) -> dict[str, Any]:
+    """Values of the platform. pull_secret: Secret for nvcr.io in its namespace, may be an Output; None for none.
 
     Keys as the chart's README documents them. The chart of 1.0 does not know `global.nats.install` yet (dynamo
     PR#9232): it always brings NATS, which graphs of 1.0 need. `webhook.enabled` went at 1.0 and
@@ -53,7 +53,7 @@ def platform_values(platform: Platform, pull_secret: str | None) -> dict[str, An
     return values
 
 
-def _operator(platform: Platform, pull_secret: str | None) -> dict[str, Any]:
+def _operator(platform: Platform, pull_secret: Any) -> dict[str, Any]:
     operator: dict[str, Any] = {
         # The operator's image brings the CRDs of its release and applies them, upgrades too.
         "upgradeCRD": True,

@@ -63,7 +63,9 @@ def node_group_costs(before: Mapping[str, Any], change: ResourceChange) -> tuple
     cost = f"{what}, ~{silence(running, at_once=replaced):.0f} min without its graphs ({_ASSUMED})"
     guarded = "before_update" in before.get("options", {}).get("hooks", {}) and not replaced
     pool = change.name.removeprefix("gpu-nodes").removeprefix("-")
-    return cost, refusal(f"pools[{pool}]" if pool else "pool", running) if guarded else ""
+    if not guarded:
+        return cost, ""
+    return cost, f"dynamo-gpt-oss:{refusal(f'pools[{pool}]' if pool else 'pool', running)}"
 
 
 def replaces_provider(kind: str, field: FieldChange) -> bool:

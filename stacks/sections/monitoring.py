@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from facts.versions import KUBE_PROMETHEUS_STACK
 from manifests.monitoring.alerts import Objectives
-from manifests.services.charts import Prometheus, prometheus_url
+from manifests.services.charts import prometheus_url
 from targets.knobs import ObjectName
 from targets.strict import Strict
 
@@ -48,12 +48,6 @@ class MonitoringSettings(Strict):
     def prometheus(self) -> str | None:
         """URL of the Prometheus inside the cluster, None where it is not known."""
         return prometheus_url(self.namespace) if self.kind == "install" else self.endpoint
-
-    def installed(self) -> Prometheus:
-        """What is chosen of the Prometheus that the stack brings."""
-        return Prometheus(
-            retention_days=self.retention_days, storage=self.storage, storage_class=self.storage_class
-        )
 
     def objectives(self, ttl: str | None) -> Objectives:
         """What is alerted about. ttl: the stack's time to live, as `72h` or `14d`."""

@@ -6,14 +6,7 @@ from pydantic import Field, StringConstraints, model_validator
 
 from facts.releases import Version
 from targets.knobs import DynamoVersion, ObjectName
-from targets.platform import (
-    ETCD_NEEDED_BEFORE,
-    NATS_NEEDED_BEFORE,
-    Addon,
-    Discovery,
-    Platform,
-    needed_discovery,
-)
+from targets.platform import Addon, Discovery, Platform, needed_services
 from targets.strict import Strict
 
 NamespacedName = Annotated[
@@ -68,13 +61,12 @@ class PlatformSettings(_Surroundings):
 
     def resolve(self, version: Version, runtime: Version, prometheus: str | None) -> Platform:
         """The platform of that version. runtime: the oldest of the graphs' releases. prometheus: of `monitoring`."""
-        discovery = self.discovery or needed_discovery(runtime)
-        etcd_needed = discovery is Discovery.ETCD or runtime < ETCD_NEEDED_BEFORE
+        discovery, nats, etcd = needed_services(runtime, self.discovery, self.nats, self.etcd)
         return Platform(
             version=version,
             discovery=discovery,
-            nats=runtime < NATS_NEEDED_BEFORE if self.nats is None else self.nats,
-            etcd=etcd_needed if self.etcd is None else self.etcd,
+            nats=nats,
+            etcd=etcd,
             grove=self.grove,
             kai_scheduler=self.kai_scheduler,
             leader_worker_set=self.leader_worker_set,

@@ -11,12 +11,22 @@ import pulumi_aws as aws
 
 from components.aws import provider as aws_provider
 from components.aws.budget import Budget, BudgetArgs
-from components.cluster.eks_cluster import EksCluster, EksClusterArgs
+from components.cluster.api_access import ApiAccess
+from components.cluster.cluster_access import WorkNamespace
+from components.cluster.eks_cluster import ControlPlane, CpuNodes, EksCluster, EksClusterArgs, FileSystem
 from components.cluster.existing_eks_cluster import ExistingEksCluster, ExistingEksClusterArgs
+from components.cluster.kubeconfig import Credentials
 from components.cluster.network import Network, NetworkArgs, zones_with
 from components.cluster.zones import zones_of_account
 from components.nodes.gpu_enablement import GpuEnablement, GpuEnablementArgs
-from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.nodes.gpu_node_pool import (
+    Capacity,
+    GpuNodePool,
+    GpuNodePoolArgs,
+    Host,
+    JoinedCluster,
+    Zones,
+)
 from components.nodes.node_release import Versions
 from manifests.gpu_nodes import pool_labels
 from stacks.before_up import public_ranges
@@ -26,7 +36,7 @@ from stacks.pools import PoolPlan
 from stacks.sections.cluster import ExistingEksClusterSettings as ExistingEksSettings
 from stacks.sections.cluster import NewEksClusterSettings
 from stacks.settings import PROJECT
-from targets.aws_access import is_caller
+from targets.aws_access import AwsAccess, is_caller
 from targets.capacity import is_local_zone
 from targets.knobs import MAIN_POOL
 
@@ -102,11 +112,13 @@ def _existing(
         ExistingEksClusterArgs(
             name=spec.name,
             region=spec.region,
-            namespace=spec.namespace,
-            create_namespace=spec.create_namespace,
-            # Of other kinds a file system outlives the stack, and nothing of the cluster's.
-            retain=stack.cache.retain and stack.cache.kind == "class",
-            access=spec.aws,
+            namespace=WorkNamespace(
+                name=spec.namespace,
+                make=spec.create_namespace,
+                # Of other kinds a file system outlives the stack, and nothing of the cluster's.
+                retain=stack.cache.retain and stack.cache.kind == "class",
+            ),
+            credentials=_credentials(spec.aws),
         ),
         pulumi.ResourceOptions(providers=[provider]),
     )
@@ -136,27 +148,27 @@ def _new(stack: StackPlan, spec: NewEksClusterSettings, made: _Made, provider: a
     cluster = EksCluster(
         "cluster",
         EksClusterArgs(
-            name=made.name,
-            whole_name=spec.name,
-            region=spec.region,
-            versions=versions,
             # A Local Zone takes nodes, but none of the interfaces that EKS puts into the cluster's subnets.
             subnets={zone: subnets[zone] for zone in spec.zone_names},
-            public_access_from=spec.public_access_from,
-            private_access_from=spec.private_access_from,
-            admins=spec.admins,
-            listed=made.deployer is not None and any(is_caller(made.deployer, each) for each in spec.admins),
-            cpu_instance=cpu_instance(stack),
-            cpu_nodes=spec.cpu_size,
-            file_system=stack.cache.kind if stack.cache.kind in ("efs", "fsx") else None,
-            log_retention_days=spec.log_retention_days,
-            namespace=spec.namespace,
-            create_namespace=spec.create_namespace,
-            ssm=spec.ssm,
-            extended_support=spec.extended_support,
-            protected=spec.deletion_protection,
+            prefix=made.name,
+            versions=versions,
+            control_plane=ControlPlane(
+                name=spec.name,
+                log_retention_days=spec.log_retention_days,
+                extended_support=spec.extended_support,
+                protected=spec.deletion_protection,
+            ),
+            api=ApiAccess(
+                public_from=spec.public_access_from,
+                private_from=spec.private_access_from,
+                admins=spec.admins,
+                maker_is_listed=_is_listed(made.deployer, spec.admins),
+            ),
+            cpu_nodes=CpuNodes(instance_type=cpu_instance(stack).name, count=spec.cpu_size, ssm=spec.ssm),
+            file_system=FileSystem(stack.cache.kind) if stack.cache.kind in [*FileSystem] else None,
+            namespace=spec.namespace if spec.create_namespace else None,
             tags=made.tags,
-            access=spec.aws,
+            credentials=_credentials(spec.aws),
         ),
         pulumi.ResourceOptions(providers=[provider], depends_on=network.way_out),
     )
@@ -170,6 +182,15 @@ def _new(stack: StackPlan, spec: NewEksClusterSettings, made: _Made, provider: a
         ssm=spec.ssm,
         versions=versions,
     )
+
+
+def _is_listed(deployer: str | None, admins: Sequence[str]) -> bool:
+    """Whether who deploys is one of the admins. deployer: its ARN, None in a synth."""
+    return deployer is not None and any(is_caller(deployer, each) for each in admins)
+
+
+def _credentials(spec: AwsAccess) -> Credentials:
+    return Credentials(profile=spec.profile, assume_role=spec.assume_role)
 
 
 class _Network(NamedTuple):
@@ -189,7 +210,7 @@ def _network(stack: StackPlan, spec: NewEksClusterSettings, name: str, provider:
     chosen = {} if spec.zones else zones_of_account(spec.zone_names, provider, named)
     made = Network(
         name,
-        NetworkArgs(cidr=spec.cidr, zones=zones, region=spec.region, chosen=chosen),
+        NetworkArgs(cidr=spec.cidr, zones=zones, chosen=chosen),
         pulumi.ResourceOptions(providers=[provider]),
     )
     return _Network(made.vpc_id, dict(made.private_subnets), dict(made.zones), made.ready)
@@ -226,22 +247,28 @@ def _gpu_pool(planned: PoolPlan, on: Eks, before_paying: Sequence[pulumi.Resourc
     return GpuNodePool(
         "gpu-nodes" if pool.name == MAIN_POOL else f"gpu-nodes-{pool.name}",
         GpuNodePoolArgs(
-            cluster_name=on.cluster.name,
-            vpc_id=on.vpc_id,
-            cluster_security_group_id=on.cluster.security_group_id,
+            cluster=JoinedCluster(
+                name=on.cluster.name, vpc_id=on.vpc_id, security_group_id=on.cluster.security_group_id
+            ),
             subnets={zone: on.subnets[zone] for zone in planned.zones},
-            real_zones={zone: on.zones[zone] for zone in planned.zones if zone in on.zones},
-            named_zones=planned.zones_named,
-            instance=pool.instance,
+            zones=Zones(
+                named=planned.zones_named,
+                real={zone: on.zones[zone] for zone in planned.zones if zone in on.zones},
+            ),
+            instance_type=pool.instance.name,
+            efa_devices=pool.instance.efa_devices,
             nodes=pool.nodes,
-            running=pool.runs,
-            capacity=capacity,
-            tags=on.tags,
-            labels=pool_labels(pool.name),
-            key=pool.key,
+            active=pool.runs,
+            capacity=Capacity(
+                kind=capacity.kind,
+                reservation_id=capacity.reservation_id,
+                reservation_group=capacity.reservation_group,
+                ultraserver=capacity.ultraserver,
+            ),
             versions=on.versions,
-            ssm=on.ssm,
-            root_volume_type=planned.root_volume_type,
+            host=Host(ssm=on.ssm, root_volume_type=planned.root_volume_type),
+            labels=pool_labels(pool.name),
+            tags=on.tags,
         ),
         pulumi.ResourceOptions(
             providers=[on.provider],

@@ -13,7 +13,13 @@ from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsAr
 from components.manifests import resource
 from components.services.inference_extension import InferenceExtension
 from components.services.monitoring import Monitoring, MonitoringArgs
-from components.services.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
+from components.services.platform import (
+    DynamoPlatform,
+    DynamoPlatformArgs,
+    ExistingOperator,
+    OperatorSettings,
+    PlatformServices,
+)
 from facts import versions
 from facts.releases import graph_api_version
 from manifests.cache.storage import EFS_CLASS, efs_storage_class
@@ -22,7 +28,6 @@ from manifests.monitoring.dashboards import config_map, dashboards
 from manifests.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
 from manifests.objects import Named, by_own_name, namespace
 from manifests.services.autoscaling import Scaling, scaled_objects
-from manifests.services.charts import platform_chart, platform_values, prometheus_values
 from manifests.services.image_pull import daemon_sets
 from manifests.services.ingress import Route, manifests
 from manifests.services.secrets import PULL_SECRET
@@ -71,12 +76,13 @@ def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     settings = stack.monitoring
     if settings.kind != "install":
         return []
-    wanted = Release(
-        chart=replace(versions.KUBE_PROMETHEUS_STACK, namespace=settings.namespace),
-        values=prometheus_values(settings.installed()),
-        max_history=5,
+    wanted = MonitoringArgs(
+        namespace=settings.namespace,
+        retention_days=settings.retention_days,
+        storage=settings.storage,
+        storage_class=settings.storage_class,
     )
-    return [Monitoring("monitoring", MonitoringArgs(release=wanted), on(cluster))]
+    return [Monitoring("monitoring", wanted, on(cluster))]
 
 
 def watch(
@@ -115,20 +121,31 @@ def platform(
     needed: monitoring and pull Secret, which it refers to, and the InferencePool API, to look for it before all else.
     """
     settings, wanted = stack.platform, stack.platform.wanted
-    installation = Release(
-        chart=platform_chart(wanted.version, settings.namespace),
-        values=platform_values(wanted, PULL_SECRET if stack.secrets.ngc.given else None),
-        max_history=5,
-    )
     namespace, _, operator = (settings.operator or "").partition("/")
     return DynamoPlatform(
         "dynamo-platform",
         DynamoPlatformArgs(
+            version=str(wanted.version),
             graph_api_version=graph_api_version(max(plan.version for plan in stack.graphs)),
-            installation=installation if settings.install else None,
-            operator=ExistingOperator(namespace=namespace, name=operator, version=wanted.version)
-            if operator
-            else None,
+            install=settings.install,
+            namespace=settings.namespace,
+            # It is there before, for what must be in it.
+            make_namespace=False,
+            services=PlatformServices(
+                discovery=wanted.discovery,
+                nats=wanted.nats,
+                etcd=wanted.etcd,
+                grove=wanted.grove,
+                kai_scheduler=wanted.kai_scheduler,
+                storage_class=wanted.storage_class,
+            ),
+            settings=OperatorSettings(
+                webhook_timeout_seconds=wanted.webhook_timeout_seconds,
+                cert_manager=wanted.cert_manager,
+                prometheus=wanted.prometheus,
+                pull_secret=PULL_SECRET if stack.secrets.ngc.given else None,
+            ),
+            operator=ExistingOperator(namespace=namespace, name=operator) if operator else None,
         ),
         on(cluster, needed),
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
+from components.nodes.gpu_node_pool import Capacity, GpuNodePool, GpuNodePoolArgs, JoinedCluster, Zones
 from facts.hardware import INSTANCE_TYPES, InstanceType
 from targets.capacity import CapacityKnobs
 from tests.aws.adapters import Account
@@ -86,15 +86,14 @@ def pool(base: Base, account: Account) -> Iterator[Pool]:
 
     def add(instance: str | InstanceType, capacity: Mapping[str, Any], **given: Any) -> Deployment:
         zones = given.pop("zones", ZONES[:1])
+        wanted_type = INSTANCE_TYPES[instance] if isinstance(instance, str) else instance
         wanted: dict[str, Any] = {
-            "cluster_name": "there",
-            "vpc_id": base.vpc,
-            "cluster_security_group_id": base.group,
+            "cluster": JoinedCluster(name="there", vpc_id=base.vpc, security_group_id=base.group),
             "subnets": {zone: base.subnets[zone] for zone in zones},
-            "instance": INSTANCE_TYPES[instance] if isinstance(instance, str) else instance,
-            "nodes": 1,
-            "running": True,
-            "capacity": CapacityKnobs.model_validate(capacity),
+            "zones": given.pop("choice", Zones()),
+            "instance_type": wanted_type.name,
+            "efa_devices": wanted_type.efa_devices,
+            "capacity": Capacity(**CapacityKnobs.model_validate(capacity).model_dump()),
             "tags": {"project": "dynamo-gpt-oss", "stack": "test"},
         }
 

@@ -13,7 +13,7 @@ from moto import mock_aws
 
 from components.aws.session import session
 from components.cluster import api_reach
-from components.cluster.kubeconfig import kubeconfig
+from components.cluster.kubeconfig import Credentials, kubeconfig
 from stacks.load import parse
 from stacks.settings import ConfigError
 from targets.aws_access import AwsAccess, is_caller
@@ -81,7 +81,7 @@ def test_the_account_may_shrink_the_stacks_own_node_groups_alone(base: Base) -> 
 
 
 def test_nothing_said_leaves_the_kubeconfig_as_it_was() -> None:
-    (user,) = json.loads(kubeconfig("c", REGION, "https://e", "Y2E=", AwsAccess()))["users"]
+    (user,) = json.loads(kubeconfig("c", REGION, "https://e", "Y2E=", Credentials()))["users"]
     assert user["user"]["exec"]["args"][-2:] == ["--output", "json"]
 
 

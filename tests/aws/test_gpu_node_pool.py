@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components.nodes.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
-from components.nodes.gpu_node_pool import GpuNodePoolArgs
+from components.nodes.gpu_node_pool import GpuNodePoolArgs, Zones
 from facts.hardware import INSTANCE_TYPES
 from manifests.gpu_nodes import GPU_TAINT
 from tests.aws.adapters import Account, snapshot
@@ -160,7 +160,7 @@ GB200 = {"kind": "capacity-block", "reservationId": BLOCK, "ultraserver": "u-p6e
 
 def ultraserver(pool: Pool, account: Account, end: str, *, running: bool = True) -> Deployment:
     account.blocks = {BLOCK: block("p6e-gb200.36xlarge", ZONE, endDate=end)}
-    return pool("p6e-gb200.36xlarge", GB200, nodes=9, running=running)
+    return pool("p6e-gb200.36xlarge", GB200, nodes=9, active=running)
 
 
 def schedules(made: Deployment) -> list[dict[str, Any]]:
@@ -184,14 +184,14 @@ def test_an_ultraserver_that_is_about_to_end_gets_no_nodes(account: Account, poo
     with pytest.raises(pulumi.RunError) as refused:
         ultraserver(pool, account, "2026-01-08T11:30:00Z")
     assert str(refused.value) == (
-        f"dynamo-gpt-oss:pool.active: true, but Capacity Block {BLOCK} ends at 2026-01-08T11:30:00Z, and an "
+        f"gpu-nodes.active: true, but Capacity Block {BLOCK} ends at 2026-01-08T11:30:00Z, and an "
         "UltraServer's nodes go at 2026-01-08T10:15:00Z, before EC2 ends them; set it to false"
     )
 
 
 def test_a_block_that_has_not_begun_gets_a_pool_of_size_zero(account: Account, pool: Pool) -> None:
     account.blocks = {BLOCK: block("p6-b200.48xlarge", ZONE, state="scheduled")}
-    made = pool("p6-b200.48xlarge", {"kind": "capacity-block", "reservationId": BLOCK}, running=False)
+    made = pool("p6-b200.48xlarge", {"kind": "capacity-block", "reservationId": BLOCK}, active=False)
     assert group(made)["scalingConfig"]["desiredSize"] == 0
     assert made.outputs["window"] == {
         "start": "2026-12-01T11:30:00Z",
@@ -205,18 +205,18 @@ def test_a_block_that_has_not_begun_gets_a_pool_of_size_zero(account: Account, p
     [
         (
             {"state": "scheduled"},
-            f"pool.active: true, but Capacity Block {BLOCK} is scheduled (from 2026-12-01T11:30:00Z to "
+            f"gpu-nodes.active: true, but Capacity Block {BLOCK} is scheduled (from 2026-12-01T11:30:00Z to "
             "2026-12-08T11:30:00Z); set it to false until the block is active",
         ),
         (
             {"availabilityZone": "us-east-1b"},
-            f"pool.zones: us-east-1a, but Capacity Block {BLOCK} is in us-east-1b",
+            f"gpu-nodes.subnets: us-east-1a, but Capacity Block {BLOCK} is in us-east-1b",
         ),
         (
             {"instanceType": "p5.48xlarge"},
-            f"pool.instanceType: p6-b200.48xlarge, but Capacity Block {BLOCK} is of p5.48xlarge",
+            f"gpu-nodes.instanceType: p6-b200.48xlarge, but Capacity Block {BLOCK} is of p5.48xlarge",
         ),
-        ({"instanceCount": 1}, f"pool.nodes: 2, but Capacity Block {BLOCK} has 1"),
+        ({"instanceCount": 1}, f"gpu-nodes.nodes: 2, but Capacity Block {BLOCK} has 1"),
     ],
 )
 def test_a_block_that_is_another_is_refused(
@@ -225,7 +225,7 @@ def test_a_block_that_is_another_is_refused(
     account.blocks = {BLOCK: block("p6-b200.48xlarge", ZONE) | change}
     with pytest.raises(pulumi.RunError) as refused:
         pool("p6-b200.48xlarge", {"kind": "capacity-block", "reservationId": BLOCK}, nodes=2)
-    assert str(refused.value) == f"dynamo-gpt-oss:{problem}"
+    assert str(refused.value) == problem
 
 
 @pytest.mark.parametrize(
@@ -259,7 +259,7 @@ def test_capacity_without_reservation(pool: Pool, kind: str, capacity_type: str)
 
 def test_one_node_takes_any_zone_that_has_the_type(account: Account, pool: Pool) -> None:
     account.also_offered = {"p6e-gb200.36xlarge": (ZONES[1],)}
-    made = pool("p6e-gb200.36xlarge", {"kind": "on-demand"}, zones=ZONES, named_zones=False)
+    made = pool("p6e-gb200.36xlarge", {"kind": "on-demand"}, zones=ZONES, choice=Zones(named=False))
     (subnet,) = made.account.subnets(*group(made)["subnets"])
     assert subnet["AvailabilityZone"] == ZONES[1]
     assert "Placement" not in template(made)
@@ -270,19 +270,20 @@ def test_zones_without_the_type_are_refused(account: Account, pool: Pool) -> Non
     with pytest.raises(pulumi.RunError) as refused:
         pool("p6e-gb200.36xlarge", {"kind": "on-demand"}, zones=ZONES)
     assert str(refused.value) == (
-        "dynamo-gpt-oss:pool.zones: [us-east-1a, us-east-1b] have no p6e-gb200.36xlarge; for this account EC2 "
+        "gpu-nodes.subnets: [us-east-1a, us-east-1b] have no p6e-gb200.36xlarge; for this account EC2 "
         "offers it in us-east-1-dfw-2a"
     )
 
 
 def offered(zones: list[str], *, named_zones: bool) -> list[str]:
     """The subnets of a pool in us-east-1a and b where EC2 offers its type in those zones."""
-    args = SimpleNamespace(
-        instance=INSTANCE_TYPES["p6-b200.48xlarge"], named_zones=named_zones, key="pools[1]"
-    )
+    args = SimpleNamespace(instance=INSTANCE_TYPES["p6-b200.48xlarge"], zones=Zones(named=named_zones))
     answer: Any = SimpleNamespace(locations=zones)
     return where_offered(
-        cast(GpuNodePoolArgs, args), answer, {"us-east-1a": "subnet-a", "us-east-1b": "subnet-b"}
+        "gpu-nodes-b",
+        cast(GpuNodePoolArgs, args),
+        answer,
+        {"us-east-1a": "subnet-a", "us-east-1b": "subnet-b"},
     )
 
 
@@ -292,7 +293,7 @@ def test_a_zone_that_is_named_is_never_left_out() -> None:
     with pytest.raises(pulumi.RunError) as refused:
         offered(["us-east-1a"], named_zones=True)
     assert str(refused.value) == (
-        "dynamo-gpt-oss:pools[1].zones: [us-east-1b] have no p6-b200.48xlarge; for this account EC2 offers it "
+        "gpu-nodes-b.subnets: [us-east-1b] have no p6-b200.48xlarge; for this account EC2 offers it "
         "in us-east-1a"
     )
 
@@ -309,10 +310,10 @@ def change(old_size: int, old_version: str, new_version: str | None) -> pulumi.R
 
 
 def test_running_nodes_of_a_block_are_not_upgraded() -> None:
-    with pytest.raises(pulumi.RunError, match=r"set pools\[1\]\.active to false"):
-        refuse_upgrade_of_running_nodes(change(2, "1", "2"), "pools[1]")
-    refuse_upgrade_of_running_nodes(change(0, "1", "2"))
-    refuse_upgrade_of_running_nodes(change(2, "1", "1"))
+    with pytest.raises(pulumi.RunError, match=r"set gpu-nodes-b\.active to false"):
+        refuse_upgrade_of_running_nodes(change(2, "1", "2"), "gpu-nodes-b")
+    refuse_upgrade_of_running_nodes(change(0, "1", "2"), "gpu-nodes")
+    refuse_upgrade_of_running_nodes(change(2, "1", "1"), "gpu-nodes")
 
 
 def test_a_preview_tells_what_it_cannot_know_and_refuses_what_it_knows(
@@ -321,20 +322,20 @@ def test_a_preview_tells_what_it_cannot_know_and_refuses_what_it_knows(
     warned: list[str] = []
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
     monkeypatch.setattr(pulumi.log, "warn", warned.append)
-    refuse_upgrade_of_running_nodes(change(2, "1", None))
+    refuse_upgrade_of_running_nodes(change(2, "1", None), "gpu-nodes")
     (warning,) = warned
     assert warning.startswith("if this gives the pool's nodes another launchTemplate, `up` refuses: ")
     known = change(2, "1", None)
     known.new_inputs = {**(known.new_inputs or {}), "version": "1.35"}
-    with pytest.raises(pulumi.RunError, match=r"set pool\.active to false"):
-        refuse_upgrade_of_running_nodes(known)
+    with pytest.raises(pulumi.RunError, match=r"set gpu-nodes\.active to false"):
+        refuse_upgrade_of_running_nodes(known, "gpu-nodes")
 
 
 def test_another_machine_image_is_an_upgrade_too() -> None:
     moved = change(2, "1", "1")
     moved.new_inputs = {**(moved.new_inputs or {}), "releaseVersion": "1.35.0-20261101"}
-    with pytest.raises(pulumi.RunError, match=r"set pool\.active to false"):
-        refuse_upgrade_of_running_nodes(moved)
+    with pytest.raises(pulumi.RunError, match=r"set gpu-nodes\.active to false"):
+        refuse_upgrade_of_running_nodes(moved, "gpu-nodes")
 
 
 def test_pools_on_a_cluster_that_is_there(base: Base) -> None:

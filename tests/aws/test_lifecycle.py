@@ -95,7 +95,9 @@ def test_a_bucket_of_another_region_is_refused(account: World) -> None:
 
 
 def test_a_bucket_that_is_not_there_is_refused(account: World) -> None:
-    with pytest.raises(pulumi.RunError, match=r"cache\.bucket: nowhere cannot be used: .*NoSuchBucket"):
+    with pytest.raises(
+        pulumi.RunError, match=r"model-bucket\.bucket: nowhere cannot be used: .*NoSuchBucket"
+    ):
         Stack(account, "disagg-b200").up(
             config_of("disagg-b200") | {"cache": {"kind": "s3", "bucket": "nowhere"}}
         )

@@ -81,7 +81,7 @@ def test_an_account_with_too_few_zones_is_told_to_name_them() -> None:
         with pytest.raises(pulumi.RunError) as refused:
             deployed("us-east-2", account)
         assert str(refused.value) == (
-            "dynamo-gpt-oss:cluster.zones: missing, and this account has no 3 zones that EKS takes, only us-east-2a, "
+            "zones: missing, and this account has no 3 zones that EKS takes, only us-east-2a, "
             "us-east-2c; name two or more of them"
         )
         assert zones(deployed("us-east-2", account, zones=["us-east-2a", "us-east-2c"])) == [

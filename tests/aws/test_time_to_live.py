@@ -65,7 +65,7 @@ def test_an_up_after_the_end_is_refused_before_nodes_or_graphs(stack: Stack) -> 
     done = len(stack.steps)
     with pytest.raises(
         pulumi.RunError,
-        match=r"tags.ttl: the 24h of this stack were over at .* take it down and bring it up again, or give it another "
+        match=r"^ttl: the 24h of this stack were over at .* take it down and bring it up again, or give it another "
         r"time to live and run `pulumi up --refresh`",
     ):
         stack.up(with_knobs(CONFIG, {"graph": {"decode": {"maxBatchSize": 64}}}))

@@ -11,13 +11,12 @@ import pulumi_aws as aws
 import pytest
 from pulumi import automation
 
-from components.nodes.gpu_node_pool import GpuNodePool, GpuNodePoolArgs
-from facts.hardware import INSTANCE_TYPES
-from targets.capacity import CapacityKnobs
+from components.nodes.gpu_node_pool import Capacity, GpuNodePool, GpuNodePoolArgs, JoinedCluster
+from targets.capacity import CapacityKind
 from tests.engine.conftest import Engine
 
 pytestmark = [pytest.mark.engine, pytest.mark.xdist_group("engine")]
-BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
+BLOCK = "cr-0123456789abcdef0"
 
 
 def declare(*, running: bool, tags: Mapping[str, str]) -> None:
@@ -25,14 +24,14 @@ def declare(*, running: bool, tags: Mapping[str, str]) -> None:
     GpuNodePool(
         "gpu-nodes",
         GpuNodePoolArgs(
-            cluster_name="there",
-            vpc_id="vpc-0123456789abcdef0",
-            cluster_security_group_id="sg-0123456789abcdef0",
+            cluster=JoinedCluster(
+                name="there", vpc_id="vpc-0123456789abcdef0", security_group_id="sg-0123456789abcdef0"
+            ),
             subnets={"us-east-2a": "subnet-0123456789abcdef0"},
-            instance=INSTANCE_TYPES["p6-b200.48xlarge"],
+            instance_type="p6-b200.48xlarge",
             nodes=2,
-            running=running,
-            capacity=CapacityKnobs.model_validate(BLOCK),
+            active=running,
+            capacity=Capacity(kind=CapacityKind.CAPACITY_BLOCK, reservation_id=BLOCK),
             tags=tags,
         ),
         pulumi.ResourceOptions(providers=[provider]),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.cache.model_bucket import ModelBucket, ModelBucketArgs, policy_document, tls_alone
-from components.cache.model_cache import Bucket, ModelCache, ModelCacheArgs
+from components.cache.model_cache import Bucket, Download, ModelCache, ModelCacheArgs
 from facts.weights import MODEL_ID, MODEL_REVISION, Weights
 from ops.evaluate import Resource
 from tests.components.recording import Deployed, deploy
@@ -118,12 +118,7 @@ def test_the_job_fills_it_from_its_own_disk_and_no_claim_is_made() -> None:
             ModelCacheArgs(
                 namespace="dynamo",
                 weights=weights,
-                size="100Gi",
-                storage_class=None,
-                image="engine",
-                archs=("amd64",),
-                token_secret="hf",
-                pull_secret=None,
+                download=Download(image="engine", archs=("amd64",), token_secret="hf"),
                 bucket=Bucket(name="ours", region="us-east-2", gib=68),
             ),
         )

@@ -6,7 +6,7 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.cache.model_cache import ModelCache, ModelCacheArgs
+from components.cache.model_cache import Claim, Download, ModelCache, ModelCacheArgs
 from manifests.names import RETAINED
 from manifests.services import secrets
 from ops.evaluate import Resource
@@ -21,12 +21,7 @@ def cache(**more: Any) -> Callable[[], None]:
         args: dict[str, Any] = {
             "namespace": "dynamo",
             "weights": all_weights([made]),
-            "size": "100Gi",
-            "storage_class": None,
-            "image": made.image.reference,
-            "archs": made.image.archs,
-            "token_secret": None,
-            "pull_secret": None,
+            "download": Download(image=made.image.reference, archs=made.image.archs),
         }
         ModelCache("model-cache", ModelCacheArgs(**args | more))
 
@@ -36,14 +31,14 @@ def cache(**more: Any) -> Callable[[], None]:
 @pytest.mark.parametrize("retain", [True, False])
 def test_the_claim_outlives_the_stack_if_asked(retain: bool) -> None:
     recorder = Retained()
-    deploy(cache(retain=retain), recorder)
+    deploy(cache(claim=Claim(retain=retain)), recorder)
     claim = named(recorder, "model-cache", ":PersistentVolumeClaim")
     assert recorder.retained == ({"model-cache"} if retain else set())
     assert (RETAINED.items() <= claim.inputs["metadata"]["labels"].items()) is retain
 
 
 def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
-    recorder = deploy(cache(volume="model-cache-dynamo"))
+    recorder = deploy(cache(claim=Claim(volume="model-cache-dynamo", own_root=True)))
     spec = named(recorder, "model-cache", ":PersistentVolumeClaim").inputs["spec"]
     assert (spec["volumeName"], spec["storageClassName"]) == ("model-cache-dynamo", "")
     pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
@@ -54,7 +49,12 @@ def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
 
 
 def test_a_claim_of_ones_own_is_read_checked_and_never_written() -> None:
-    recorder = deploy(cache(existing_claim="weights", source={"HTTPS_PROXY": "http://proxy:3128"}))
+    recorder = deploy(
+        cache(
+            claim=Claim(existing="weights"),
+            download=Download(environment={"HTTPS_PROXY": "http://proxy:3128"}),
+        )
+    )
     claim = named(recorder, "weights", ":PersistentVolumeClaim")
     assert claim.read
     assert claim.inputs["id"] == "dynamo/weights"
@@ -68,9 +68,9 @@ def test_a_claim_of_ones_own_is_read_checked_and_never_written() -> None:
 
 
 def test_no_other_cache_has_a_root_container() -> None:
-    pod = named(deploy(cache(storage_class="nfs")), "model-download", ":Job").inputs["spec"]["template"][
-        "spec"
-    ]
+    pod = named(deploy(cache(claim=Claim(storage_class="nfs"))), "model-download", ":Job").inputs["spec"][
+        "template"
+    ]["spec"]
     assert "initContainers" not in pod
 
 
@@ -79,7 +79,7 @@ def rotated(token: str) -> dict[str, Resource]:
 
     def program() -> None:
         held(secrets.token("dynamo", pulumi.Output.secret(token), None, 60))
-        cache(token_secret="hf-token-secret")()
+        cache(download=Download(token_secret="hf-token-secret"))()
 
     return {resource.urn: resource for resource in deploy(program).recorded}
 

@@ -1,5 +1,6 @@
 """A cluster that is there: its provider, and a namespace made or left alone."""
 
+from components.cluster.cluster_access import WorkNamespace
 from components.cluster.existing_cluster import ExistingCluster, ExistingClusterArgs
 from tests.components.recording import deploy, named
 
@@ -9,11 +10,7 @@ def test_the_namespace_is_made_through_the_clusters_own_provider() -> None:
         ExistingCluster(
             "cluster",
             ExistingClusterArgs(
-                kubeconfig="some/kubeconfig",
-                context="ours",
-                namespace="serving",
-                create_namespace=True,
-                retain=False,
+                kubeconfig="some/kubeconfig", context="ours", namespace=WorkNamespace(name="serving")
             ),
         )
 
@@ -22,13 +19,12 @@ def test_the_namespace_is_made_through_the_clusters_own_provider() -> None:
     assert provider.inputs["kubeconfig"] == "some/kubeconfig"
     assert provider.inputs["context"] == "ours"
     assert named(recorder, "serving", ":Namespace").provider == provider.urn
-    assert recorder.registered_outputs["cluster"] == {"namespace": "serving"}
 
 
 def test_a_namespace_that_is_the_users_is_left_alone() -> None:
     def program() -> None:
         args = ExistingClusterArgs(
-            kubeconfig=None, context=None, namespace="theirs", create_namespace=False, retain=False
+            kubeconfig=None, context=None, namespace=WorkNamespace(name="theirs", make=False)
         )
         assert ExistingCluster("cluster", args).ready == []
 

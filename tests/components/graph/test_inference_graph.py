@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pytest
 
+from components.graph.graph import Graph
 from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
 from facts.hardware import INSTANCE_TYPES
 from manifests.graph.deployment import graph_deployment
@@ -31,7 +32,7 @@ def pod(graph: Resource, component: str) -> Any:
 
 def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> None:
     def program() -> None:
-        InferenceGraph("graph", InferenceGraphArgs(plan=resolved(), namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(resolved()), namespace="dynamo"))
 
     recorder = deploy(program)
     files = named(recorder, "gpt-oss-disagg-llm-config", ":ConfigMap")
@@ -56,7 +57,7 @@ def test_what_the_graph_tells_the_operator_reaches_it() -> None:
     )
 
     def program() -> None:
-        InferenceGraph("graph", InferenceGraphArgs(plan=in_one_pod, namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(in_one_pod), namespace="dynamo"))
 
     written = graph_deployment(in_one_pod, "dynamo")["metadata"]["annotations"]
     graph = named(deploy(program), "graph", ":DynamoGraphDeployment")
@@ -74,7 +75,9 @@ def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
     recorder = deploy(
         lambda: InferenceGraph(
             "graph",
-            InferenceGraphArgs(plan=behind, namespace="dynamo", image=pulumi.Output.from_input("r/x@1")),
+            InferenceGraphArgs(
+                graph=Graph.of(behind), namespace="dynamo", image=pulumi.Output.from_input("r/x@1")
+            ),
         )
     )
     spec = named(recorder, "graph", ":DynamoGraphDeployment").inputs["spec"]
@@ -92,7 +95,7 @@ def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
 
 def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
     def deployed(local_copy: bool) -> Deployed:
-        args = InferenceGraphArgs(plan=copying(resolved(), local_copy), namespace="dynamo")
+        args = InferenceGraphArgs(graph=Graph.of(copying(resolved(), local_copy)), namespace="dynamo")
         return deploy(lambda: InferenceGraph("graph", args))
 
     with_copy, without = deployed(True), deployed(False)
@@ -111,7 +114,9 @@ def test_a_local_copy_brings_its_script_and_replaces_no_graph() -> None:
 def test_a_built_image_is_what_copies_too() -> None:
     def program() -> None:
         args = InferenceGraphArgs(
-            plan=copying(resolved(), True), namespace="dynamo", image=pulumi.Output.from_input("r/x@y")
+            graph=Graph.of(copying(resolved(), True)),
+            namespace="dynamo",
+            image=pulumi.Output.from_input("r/x@y"),
         )
         InferenceGraph("graph", args)
 
@@ -122,7 +127,7 @@ def test_a_built_image_is_what_copies_too() -> None:
 def test_gb200_workers_wait_for_their_compute_domain() -> None:
     def program() -> None:
         gb200 = resolved("trtllm-agg-gb200", "p6e-gb200.36xlarge")
-        InferenceGraph("graph", InferenceGraphArgs(plan=gb200, namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(gb200), namespace="dynamo"))
 
     recorder = deploy(program)
     domain = named(recorder, "gpt-oss-agg-compute-domain", ":ComputeDomain")
@@ -151,7 +156,7 @@ def test_a_graph_in_the_other_api_version_is_the_same_resource(version: str, bef
     def program() -> None:
         pool = Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1)
         graph = resolve(TARGETS["trtllm-disagg-b200"], GraphKnobs(dynamo_version=version), pool)
-        InferenceGraph("graph", InferenceGraphArgs(plan=graph, namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(graph), namespace="dynamo"))
 
     recorder = Aliases()
     run(program, recorder, project="dynamo-gpt-oss", stack="test", preview=False)

@@ -34,6 +34,6 @@ def test_a_pools_api_of_another_version_is_refused() -> None:
     with pytest.raises(pulumi.RunError) as error:
         deploy(lambda: InferenceExtension("inference-extension"), WithPools("v1alpha2"))
     assert str(error.value) == (
-        "dynamo-gpt-oss:ingress.inferenceExtension: true needs inferencepools.inference.networking.k8s.io in v1, but "
-        "the cluster serves v1alpha2; upgrade the Gateway API Inference Extension"
+        "an endpoint picker needs inferencepools.inference.networking.k8s.io in v1, but the cluster serves v1alpha2; "
+        "upgrade the Gateway API Inference Extension"
     )

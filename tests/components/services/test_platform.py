@@ -5,35 +5,30 @@ from typing import Any
 import pulumi
 import pytest
 
-from components.charts import Release
 from components.services.platform import DynamoPlatform, DynamoPlatformArgs, ExistingOperator
-from facts.releases import Version
-from facts.versions import Chart
 from tests.components.recording import Deployed, deploy, named
 
-CHART = Chart(
-    "dynamo-platform", "https://charts.example/dynamo-platform-{version}.tgz", "1.2.1", "dynamo-system"
-)
 
-
-def install() -> None:
-    values = {"global": {"nats": {"install": True}}}
-    DynamoPlatform(
-        "dynamo-platform",
-        DynamoPlatformArgs(
-            graph_api_version="nvidia.com/v1alpha1",
-            installation=Release(chart=CHART, values=values),
-        ),
-    )
+def install(*, make_namespace: bool = False) -> None:
+    args = DynamoPlatformArgs(version="1.2.1", make_namespace=make_namespace)
+    DynamoPlatform("dynamo-platform", args)
 
 
 def test_the_platform_is_one_release_of_a_pinned_file() -> None:
     release = named(deploy(install), "dynamo-platform", ":Release")
-    assert release.inputs["chart"] == "https://charts.example/dynamo-platform-1.2.1.tgz"
+    assert release.inputs["chart"].endswith("/dynamo-platform-1.2.1.tgz")
     assert release.inputs["namespace"] == "dynamo-system"
-    assert release.inputs["values"] == {"global": {"nats": {"install": True}}}
+    assert release.inputs["values"]["global"]["nats"] == {"install": True}
     assert release.inputs["skipAwait"] is False
     assert "repositoryOpts" not in release.inputs
+
+
+def test_it_makes_its_namespace_where_nobody_else_does() -> None:
+    recorder = deploy(lambda: install(make_namespace=True))
+    release = named(recorder, "dynamo-platform", ":Release")
+    assert release.dependencies == (named(recorder, "dynamo-system", ":Namespace").urn,)
+    assert release.inputs["skipAwait"] is False
+    assert not [each for each in deploy(install).recorded if each.type.endswith(":Namespace")]
 
 
 def test_a_platform_of_the_stack_s_own_brings_no_definition_into_the_state() -> None:
@@ -45,8 +40,8 @@ def test_a_platform_of_the_stack_s_own_brings_no_definition_into_the_state() -> 
 
 
 def use_existing() -> None:
-    operator = ExistingOperator(namespace="ops", name="operator", version=Version(1, 2, 1))
-    args = DynamoPlatformArgs(graph_api_version="nvidia.com/v1alpha1", operator=operator)
+    operator = ExistingOperator(namespace="ops", name="operator")
+    args = DynamoPlatformArgs(version="1.2.1", install=False, operator=operator)
     DynamoPlatform("dynamo-platform", args)
 
 
@@ -76,8 +71,8 @@ def test_an_older_operator_is_refused() -> None:
     with pytest.raises(pulumi.RunError) as error:
         deploy(use_existing, old)
     assert str(error.value) == (
-        "dynamo-gpt-oss:platform.operator: ops/operator is version 1.0.2, older than 1.2.1, which this stack wants; "
-        "upgrade the platform or lower platform.version"
+        "dynamo-platform.operator: ops/operator is version 1.0.2, older than 1.2.1, which is wanted; upgrade the "
+        "platform or lower version"
     )
 
 
@@ -88,11 +83,11 @@ def test_an_operator_of_unknown_version_is_left_alone() -> None:
 
 def test_a_platform_that_serves_another_api_version_is_refused() -> None:
     def program() -> None:
-        DynamoPlatform("platform", DynamoPlatformArgs(graph_api_version="nvidia.com/v1beta1"))
+        DynamoPlatform("platform", DynamoPlatformArgs(version="1.4.2", install=False))
 
     with pytest.raises(pulumi.RunError) as error:
         deploy(program)
     assert str(error.value) == (
-        "dynamo-gpt-oss:graph.dynamoVersion: its graphs are nvidia.com/v1beta1, but the cluster's Dynamo platform "
-        "serves nvidia.com/v1alpha1; choose a matching release or upgrade the platform"
+        "platform.graphApiVersion: graphs are nvidia.com/v1beta1, but the cluster's Dynamo platform serves "
+        "nvidia.com/v1alpha1; choose a matching release of the graph or upgrade the platform"
     )

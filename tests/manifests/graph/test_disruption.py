@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from components.graph.graph import Graph
 from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
 from manifests.graph.disruption import budgets
 from targets.catalogue import TARGETS
@@ -64,7 +65,7 @@ def test_they_come_with_the_graph() -> None:
     graph = apart("vllm-agg-agentic-b200", **SPREAD)
 
     def program() -> None:
-        InferenceGraph("graph", InferenceGraphArgs(plan=graph, namespace="dynamo"))
+        InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(graph), namespace="dynamo"))
 
     made = [each for each in deploy(program).recorded if each.type.endswith(":PodDisruptionBudget")]
     assert {each.inputs["metadata"]["name"] for each in made} == {

@@ -164,7 +164,7 @@ def test_services_discovery_and_webhooks_are_as_asked() -> None:
 
 
 def test_the_chart_is_a_pinned_file_and_no_oci_artifact() -> None:
-    assert platform_chart(Version(1, 2, 1), "dynamo-system").file == (
+    assert platform_chart(Version(1, 2, 1)).file == (
         "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts/dynamo-platform-1.2.1.tgz"
     )
 

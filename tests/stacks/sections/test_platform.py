@@ -271,4 +271,4 @@ def test_a_key_gives_graphs_its_pull_secret_unless_they_name_one() -> None:
 def test_every_default_platform_can_be_installed() -> None:
     for version in LATEST_PATCH.values():
         if version.startswith("1."):
-            assert version in str(platform_chart(platform(release(version)).version, "dynamo-system").file)
+            assert version in str(platform_chart(platform(release(version)).version).file)
