@@ -1,5 +1,6 @@
-"""`python -m stacks.schema`: write the config schema of Pulumi.yaml from the settings, the one place that knows it."""
+"""`python -m stacks.schema`: write what stacks may say into Pulumi.yaml for Pulumi and into schema.json for editors."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,10 @@ import yaml
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from stacks.settings import SWITCHES, Settings
+from stacks.file_schema import file_schema
+from stacks.settings import PROJECT, SWITCHES, Settings
 
+EDITORS_FILE = Path(__file__).resolve().with_name("schema.json")
 PROJECT_FILE = Path(__file__).resolve().parent.parent / "Pulumi.yaml"
 DEFAULT_TARGET = "trtllm-disagg-b200"
 
@@ -24,6 +27,12 @@ def config_schema() -> dict[str, Any]:
         for field in Settings.model_fields.values()
         if (declared := _declare(str(field.alias), field))
     }
+
+
+def editors_file() -> str:
+    """The JSON Schema of stack files."""
+    schema = file_schema(Settings.model_json_schema(), project=PROJECT, switches=SWITCHES)
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def project_file(text: str) -> str:
@@ -52,3 +61,4 @@ def _indent(schema: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     PROJECT_FILE.write_text(project_file(PROJECT_FILE.read_text()))
+    EDITORS_FILE.write_text(editors_file())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 import pulumi
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
@@ -21,7 +21,7 @@ from stacks.sections.secrets import ExternalSecretsSettings, NgcSettings
 from stacks.sections.sizing import SizingSettings
 from stacks.sections.tags import TagSettings
 from stacks.sections.verify import VerifySettings
-from targets.catalogue import check_target_name
+from targets.catalogue import TargetName
 from targets.errors import UserError
 from targets.knobs import AdditionalGraph, GraphKnobs
 from targets.strict import Strict
@@ -38,7 +38,7 @@ class ConfigError(UserError, pulumi.RunError):
 
 
 class InfrastructureSettings(Strict):
-    """Where a stack runs, and what that costs."""
+    """Where a stack runs, what that costs, and what it is held to."""
 
     cluster: ClusterSettings
     """Where it runs."""
@@ -52,6 +52,8 @@ class InfrastructureSettings(Strict):
     """USD per hour by instance type or part, over the list prices (for a Capacity Block: what it was bought for)."""
     measured_tokens_per_second: float | None = Field(default=None, gt=0)
     """Output tokens per second that a benchmark of the main graph measured; gives a price per million tokens."""
+    policy: PolicySettings = PolicySettings()
+    """What the stack is held to beyond what can work."""
 
 
 class ServicesSettings(Strict):
@@ -78,7 +80,7 @@ class ServicesSettings(Strict):
 class GraphsSettings(Strict):
     """What is served, verified and measured."""
 
-    target: Annotated[str, AfterValidator(check_target_name)]
+    target: TargetName
     """Published system to serve."""
     graph: GraphKnobs = GraphKnobs()
     """The graph and its knobs."""
@@ -90,8 +92,6 @@ class GraphsSettings(Strict):
     """Whether `up` ends only once the graphs answer; `off` skips it."""
     benchmark: BenchmarkSettings = BenchmarkSettings()
     """The load that the main graph is measured with."""
-    policy: PolicySettings = PolicySettings()
-    """What the stack is held to beyond what can work."""
     sizing: SizingSettings | None = None
     """What Dynamo's profiler is asked about the main graph's engine and pool."""
 

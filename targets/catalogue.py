@@ -5,6 +5,9 @@ and the recipes in ai-dynamo/dynamo (`recipes/gpt-oss-120b`, `examples/backends/
 """
 
 from dataclasses import replace
+from typing import Annotated
+
+from pydantic import AfterValidator, WithJsonSchema
 
 from facts.engines import Engine, Role
 from facts.hardware import Arch, Gpu
@@ -262,3 +265,9 @@ def check_target_name(name: str) -> str:
     if name not in TARGETS:
         raise ValueError(f"no such target; choose one of {', '.join(TARGETS)}")
     return name
+
+
+TargetName = Annotated[
+    str, AfterValidator(check_target_name), WithJsonSchema({"type": "string", "enum": [*TARGETS]})
+]
+"""The name of a target, for settings."""

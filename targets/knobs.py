@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from facts.engines import Role
 from facts.releases import parse_supported
-from targets.catalogue import check_target_name
+from targets.catalogue import TargetName
 from targets.engine_knobs import EngineKnobs
 from targets.strict import Strict
 
@@ -179,7 +179,7 @@ class AdditionalGraph(GraphKnobs):
 
     name: ObjectName
     """Name of the DynamoGraphDeployment."""
-    target: Annotated[str, AfterValidator(check_target_name)] | None = None
+    target: TargetName | None = None
     """Published system to serve; by default the stack's target."""
     pool: PoolName = MAIN_POOL
     """GPU pool that it runs on, one of `pools`; by default the main graph's."""

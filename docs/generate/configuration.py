@@ -84,7 +84,7 @@ def _rows(
 ) -> Iterator[tuple[str, ...]]:
     for key, each in properties.items():
         required = key in model.get("required", ())
-        described = each.get("description", "What the cluster is." if key == "kind" else "")
+        described = each.get("description", "")
         yield f"`{prefix}{key}`", _words(schema, each), _default(each, required=required), described
 
 

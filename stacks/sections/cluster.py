@@ -60,6 +60,7 @@ class ExistingClusterSettings(_Cluster):
     """A cluster that is there, reached through a kubeconfig."""
 
     kind: Literal["existing"]
+    """What the cluster is."""
     kubeconfig: str | None = None
     """Path of the kubeconfig, relative to the project; by default kubectl's own default."""
     context: str | None = None
@@ -72,6 +73,7 @@ class StackClusterSettings(_Cluster):
     """A cluster that another stack made or describes, with its GPU nodes."""
 
     kind: Literal["stack"]
+    """What the cluster is."""
     efa: bool = True
     """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`)."""
     stack: Annotated[str, StringConstraints(pattern=r"^[^/]+/[^/]+/[^/]+$")]
@@ -130,6 +132,7 @@ class NewEksClusterSettings(_Network):
     """An EKS cluster of the stack's own."""
 
     kind: Literal["eks"]
+    """What the cluster is."""
     name: Annotated[EksName, StringConstraints(max_length=37)] | None = None
     """Name of the cluster; by default `dynamo-<stack>` and seven characters that nobody had before. A name
     that is given is used again in the stack's next life, which then finds the log group that EKS wrote to last: delete
@@ -190,6 +193,7 @@ class ExistingEksClusterSettings(_Aws):
     """An EKS cluster that is there; the stack adds its GPU pool."""
 
     kind: Literal["existing-eks"]
+    """What the cluster is."""
     name: EksName
     """Name of the cluster."""
     subnets: Mapping[Zone, SubnetId] = Field(min_length=1)

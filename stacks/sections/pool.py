@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema
 
 from facts.hardware import INSTANCE_TYPES
 from targets.capacity import CapacityKind, CapacityKnobs, Zone
@@ -26,7 +26,14 @@ LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9
 class AnyPool(Strict):
     """What every pool may say."""
 
-    instance_type: Annotated[str, AfterValidator(_instance_type)] | None = None
+    instance_type: (
+        Annotated[
+            str,
+            AfterValidator(_instance_type),
+            WithJsonSchema({"type": "string", "enum": [*INSTANCE_TYPES]}),
+        ]
+        | None
+    ) = None
     """EC2 instance type, or the one that an existing cluster's nodes are like; by default the target's."""
     nodes: int | None = Field(default=None, ge=1, le=64)
     """GPU nodes; by default as many as the published graph needs, or as the UltraServer has."""

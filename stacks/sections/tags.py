@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, Field, StringConstraints, WithJsonSchema
 
 from targets.strict import Strict
 
@@ -20,7 +20,13 @@ def _text(value: object) -> object:
 
 
 TagKey = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{1,128}$"), AfterValidator(_key)]
-TagValue = Annotated[str, BeforeValidator(_text), StringConstraints(pattern=r"^[A-Za-z0-9 _.:/=+@-]{0,256}$")]
+_VALUE = r"^[A-Za-z0-9 _.:/=+@-]{0,256}$"
+TagValue = Annotated[
+    str,
+    BeforeValidator(_text),
+    StringConstraints(pattern=_VALUE),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": _VALUE}, {"type": "integer"}]}),
+]
 
 
 NEVER = "never"
