@@ -155,3 +155,23 @@ def test_every_service_of_aws_that_we_use_is_type_checked() -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "aws"
     }
     assert {name for name in used if name.islower() and not name.startswith("get_")} == services
+
+
+def test_modules_have_a_test_file_of_their_name_where_one_looks() -> None:
+    """`tests/manifests/graph/test_rolling.py` for `manifests/graph/rolling.py`."""
+    programs = [path for folder in SOURCE for path in modules(folder) if path.name != "__init__.py"]
+    mirrored = [
+        path
+        for path in programs
+        if (PROJECT / "tests" / path.relative_to(PROJECT).parent / f"test_{path.name}").is_file()
+    ]
+    assert len(mirrored) >= 120
+
+
+def test_the_plans_of_tests_are_made_in_one_place() -> None:
+    makers = [
+        str(path.relative_to(PROJECT))
+        for path in modules("tests")
+        if re.search(r"^from targets\.resolve import .*\bresolve\b", path.read_text(), re.MULTILINE)
+    ]
+    assert makers == ["tests/plans.py"]

@@ -21,6 +21,7 @@ from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster
 from targets.pool import Pool
+from tests import plans
 from tests.dependencies import before
 from tests.project import PROJECT
 
@@ -55,11 +56,7 @@ SEVERAL_POOLS: dict[str, dict[str, Any]] = {
 def stack_file(stack: str) -> StackFile:
     if stack not in SEVERAL_POOLS:
         return StackFile.load(PROJECT, stack)
-    config = {
-        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
-        for key, value in SEVERAL_POOLS[stack].items()
-    }
-    return StackFile(project="dynamo-gpt-oss", stack=stack, config=config, secret_keys=frozenset())
+    return plans.stack_file(stack, **SEVERAL_POOLS[stack])
 
 
 @cache

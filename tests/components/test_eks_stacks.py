@@ -14,6 +14,7 @@ from moto.iam.aws_managed_policies import aws_managed_policies_data
 from manifests.names import POOL_LABEL
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
+from tests import plans
 from tests.project import PROJECT
 
 MANAGED = {
@@ -97,13 +98,7 @@ def eks_stacks() -> list[str]:
 def evaluated(name: str) -> Evaluation:
     if name not in VARIANTS:
         return evaluate(PROJECT, StackFile.load(PROJECT, name))
-    config = {
-        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
-        for key, value in VARIANTS[name].items()
-    }
-    return evaluate(
-        PROJECT, StackFile(project="dynamo-gpt-oss", stack="variant", config=config, secret_keys=frozenset())
-    )
+    return plans.evaluated(**VARIANTS[name])
 
 
 every_stack = pytest.mark.parametrize("name", [*eks_stacks(), *VARIANTS])

@@ -13,6 +13,7 @@ from ops.pulumi.stack_file import StackFile
 from ops.synth import described
 from stacks.settings import ConfigError
 from stacks.wiring import eks as wiring_eks
+from tests import plans
 from tests.project import PROJECT
 
 B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}
@@ -20,10 +21,7 @@ OF_NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGrou
 
 
 def synth(config: dict[str, Any]) -> Evaluation:
-    said = {f"dynamo-gpt-oss:{k}": v if isinstance(v, str) else json.dumps(v) for k, v in config.items()}
-    return evaluate(
-        PROJECT, StackFile(project="dynamo-gpt-oss", stack="s", config=said, secret_keys=frozenset())
-    )
+    return plans.evaluated("s", **config)
 
 
 def cluster(**said: Any) -> dict[str, Any]:

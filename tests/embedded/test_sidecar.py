@@ -14,23 +14,14 @@ import pytest
 from embedded import endpoints
 from embedded.dynamo_graph import environment
 from embedded.processes import free_ports
-from facts.hardware import INSTANCE_TYPES
 from manifests.graph import frontend, probes
-from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
-from targets.pool import Pool
-from targets.resolve import resolve
 from tests.live import MODEL, NEWEST, DataPlane, graph, installed, worker
+from tests.plans import resolved
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.xdist_group("live-engine")
 PAIR = graph("gpt-oss-pair", worker("agg", 1), worker("agg", 2))
-BEHIND = resolve(
-    TARGETS["vllm-agg-agentic-b200"],
-    GraphKnobs(dynamo_version=NEWEST),
-    Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1),
-    inference_extension=True,
-)
+BEHIND = resolved("vllm-agg-agentic-b200", dynamoVersion=NEWEST, inference_extension=True)
 READY = probes.frontend_sidecar()["readinessProbe"]["httpGet"]["path"]
 
 

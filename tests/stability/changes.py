@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ops.evaluate import evaluate
-from ops.pulumi.stack_file import StackFile
 from ops.synth import described
-from tests.project import PROJECT
+from tests import plans
 
 BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
 NEXT_BLOCK = {"kind": "capacity-block", "reservationId": "cr-0fedcba9876543210"}
@@ -147,13 +145,7 @@ CHANGES = (
 
 @cache
 def _synth(stack: str, config: str) -> dict[str, Any]:
-    said = {
-        f"dynamo-gpt-oss:{key}": value if isinstance(value, str) else json.dumps(value)
-        for key, value in json.loads(config).items()
-    }
-    secrets = frozenset({"dynamo-gpt-oss:huggingFace"})
-    file = StackFile(project="dynamo-gpt-oss", stack=stack, config=said, secret_keys=secrets)
-    return described(evaluate(PROJECT, file))
+    return described(plans.evaluated(stack, ["huggingFace"], **json.loads(config)))
 
 
 def synth(config: Mapping[str, Any], stack: str = "dev") -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """Names of a graph's components, and how long the graph's own may be."""
 
+from typing import Any
+
 import pytest
 
 from targets.naming import GROVE_NAME_LIMIT, component_name, name_problems
@@ -27,14 +29,14 @@ def test_components_are_called_as_published_where_there_is_room(graph: GraphPlan
 
 
 @pytest.mark.parametrize("roles", [{}, {"decode": SPANNING}, {"decode": SPANNING, "prefill": SPANNING}])
-def test_the_longest_name_that_is_taken_fits_groves_limit(roles: dict[str, object]) -> None:
+def test_the_longest_name_that_is_taken_fits_groves_limit(roles: dict[str, Any]) -> None:
     def problems(length: int) -> list[str]:
-        return list(name_problems(resolved("trtllm-disagg-b200", nodes=8, name="n" * length, **roles)))  # type: ignore[arg-type]
+        return list(name_problems(resolved("trtllm-disagg-b200", nodes=8, name="n" * length, **roles)))
 
     longest = max(length for length in range(1, GROVE_NAME_LIMIT) if not problems(length))
     (problem,) = problems(longest + 1)
     assert f"at most {longest} leave room" in problem
-    graph = resolved("trtllm-disagg-b200", nodes=8, **roles)  # type: ignore[arg-type]
+    graph = resolved("trtllm-disagg-b200", nodes=8, **roles)
     # Grove names a pod of a worker that spans nodes `<graph>-0-<component>-<component>-ldr-…`.
     added = [len(n) if n[0].isupper() else 2 * len(n) + 4 for n in names(graph)]
     assert longest + max(added) == GROVE_NAME_LIMIT

@@ -1,6 +1,7 @@
 """What a Dynamo platform cannot do for its graphs."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ PLATFORM = Platform(
 )
 
 
-def graph(version: str = "1.4.2", **knobs: object) -> GraphPlan:
+def graph(version: str = "1.4.2", **knobs: Any) -> GraphPlan:
     return resolved("trtllm-disagg-b200", dynamoVersion=version, **knobs)
 
 

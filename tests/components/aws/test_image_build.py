@@ -10,10 +10,9 @@ from moto import mock_aws
 
 from components.aws.image_build import BuiltImageArgs, docker_build, image_tag, run_build
 from facts.hardware import Arch
-from ops.evaluate import Evaluation, evaluate
-from ops.pulumi.stack_file import StackFile
+from ops.evaluate import Evaluation
 from targets.knobs import ImageBuild
-from tests.project import PROJECT
+from tests import plans
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 BUILD = {"gitRef": COMMIT, "region": "us-east-1"}
@@ -26,15 +25,13 @@ def args(arch: Arch, **build: Any) -> BuiltImageArgs:
 
 
 def evaluated(target: str) -> Evaluation:
-    values = {
-        "target": target,
-        "cluster": json.dumps({"kind": "existing"}),
-        "platform": json.dumps({"install": False}),
-        "graph": json.dumps({"image": {"runtimeVersion": "1.4.2", "build": BUILD}}),
-    }
-    config = {f"dynamo-gpt-oss:{key}": value for key, value in values.items()}
-    stack = StackFile(project="dynamo-gpt-oss", stack="own", config=config, secret_keys=frozenset())
-    return evaluate(PROJECT, stack)
+    return plans.evaluated(
+        "own",
+        target=target,
+        cluster={"kind": "existing"},
+        platform={"install": False},
+        graph={"image": {"runtimeVersion": "1.4.2", "build": BUILD}},
+    )
 
 
 def test_the_commands_are_the_guide_s() -> None:

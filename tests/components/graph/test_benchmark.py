@@ -5,26 +5,16 @@ from typing import Any
 
 import pytest
 
-from ops.evaluate import Evaluation, Resource, evaluate
-from ops.pulumi.stack_file import StackFile
+from ops.evaluate import Evaluation, Resource
 from stacks.load import parse
 from stacks.settings import ConfigError
-from tests.project import PROJECT
+from tests import plans
 
 ON_CLUSTER = {"cluster": {"kind": "existing"}, "platform": {"install": False}}
 
 
 def evaluated(**sections: Any) -> Evaluation:
-    config = {"target": "trtllm-disagg-8k"} | {key: json.dumps(value) for key, value in sections.items()}
-    return evaluate(
-        PROJECT,
-        StackFile(
-            project="dynamo-gpt-oss",
-            stack="variant",
-            config={f"dynamo-gpt-oss:{key}": text for key, text in config.items()},
-            secret_keys=frozenset(),
-        ),
-    )
+    return plans.evaluated(target="trtllm-disagg-8k", **sections)
 
 
 def one(evaluation: Evaluation, kind: str, name: str) -> Resource:

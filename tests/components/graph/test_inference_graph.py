@@ -8,14 +8,9 @@ import pytest
 
 from components.graph.graph import Graph
 from components.graph.inference_graph import InferenceGraph, InferenceGraphArgs
-from facts.hardware import INSTANCE_TYPES
 from manifests.graph.deployment import graph_deployment
 from ops.evaluate import Resource, run
-from targets.catalogue import TARGETS
-from targets.knobs import GraphKnobs
 from targets.plan import GraphPlan
-from targets.pool import Pool
-from targets.resolve import resolve
 from tests.components.recording import Deployed, deploy, named
 from tests.plans import resolved
 
@@ -50,11 +45,7 @@ def test_the_graph_waits_for_its_engine_files_and_asks_to_be_waited_for() -> Non
 
 
 def test_what_the_graph_tells_the_operator_reaches_it() -> None:
-    in_one_pod = resolve(
-        TARGETS["vllm-disagg-h100"],
-        GraphKnobs.model_validate({"transport": "pod"}),
-        Pool(instance=INSTANCE_TYPES["p5.48xlarge"], nodes=1),
-    )
+    in_one_pod = resolved("vllm-disagg-h100", "p5.48xlarge", transport="pod")
 
     def program() -> None:
         InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(in_one_pod), namespace="dynamo"))
@@ -66,12 +57,7 @@ def test_what_the_graph_tells_the_operator_reaches_it() -> None:
 
 
 def test_an_image_of_one_s_own_is_run_by_all_but_the_endpoint_picker() -> None:
-    behind = resolve(
-        TARGETS["vllm-disagg-h100"],
-        GraphKnobs(dynamo_version="1.6.1"),
-        Pool(instance=INSTANCE_TYPES["p5.48xlarge"], nodes=1),
-        inference_extension=True,
-    )
+    behind = resolved("vllm-disagg-h100", "p5.48xlarge", dynamoVersion="1.6.1", inference_extension=True)
     recorder = deploy(
         lambda: InferenceGraph(
             "graph",
@@ -154,8 +140,7 @@ class Aliases(Deployed):
 @pytest.mark.parametrize(("version", "before"), [("1.2.1", "v1beta1"), ("1.4.2", "v1alpha1")])
 def test_a_graph_in_the_other_api_version_is_the_same_resource(version: str, before: str) -> None:
     def program() -> None:
-        pool = Pool(instance=INSTANCE_TYPES["p6-b200.48xlarge"], nodes=1)
-        graph = resolve(TARGETS["trtllm-disagg-b200"], GraphKnobs(dynamo_version=version), pool)
+        graph = resolved(dynamoVersion=version)
         InferenceGraph("graph", InferenceGraphArgs(graph=Graph.of(graph), namespace="dynamo"))
 
     recorder = Aliases()

@@ -1,26 +1,15 @@
 """The end of a stack's time, as stacks have it."""
 
-import json
 from typing import Any
 
-from ops.evaluate import Evaluation, Resource, evaluate
-from ops.pulumi.stack_file import StackFile
-from tests.project import PROJECT
+from ops.evaluate import Evaluation, Resource
+from tests import plans
 
 ON_EKS = {"cluster": {"kind": "eks", "region": "us-east-1"}}
 
 
 def evaluated(**sections: Any) -> Evaluation:
-    config = {"target": "trtllm-disagg-8k"} | {key: json.dumps(value) for key, value in sections.items()}
-    return evaluate(
-        PROJECT,
-        StackFile(
-            project="dynamo-gpt-oss",
-            stack="variant",
-            config={f"dynamo-gpt-oss:{key}": text for key, text in config.items()},
-            secret_keys=frozenset(),
-        ),
-    )
+    return plans.evaluated(target="trtllm-disagg-8k", **sections)
 
 
 def one(evaluation: Evaluation, kind: str, name: str) -> Resource:
