@@ -116,7 +116,14 @@ class Reconciler:
             if component.replicas != live[name]["spec"]["replicas"]
         ]
         if decisions:
-            graph = await self._api.patch(graph, decisions, "json-patch+json", **_AS_PRINCIPAL) or graph
+            # Of the version that was looked at: a list of components may have another order now.
+            seen = {
+                "op": "add",
+                "path": "/metadata/resourceVersion",
+                "value": graph["metadata"]["resourceVersion"],
+            }
+            changes = [seen, *decisions]
+            graph = await self._api.patch(graph, changes, "json-patch+json", **_AS_PRINCIPAL) or graph
         for component in components(graph):
             report = pods.adapter_status(component)
             if component.has_adapter and live[component.full_name].get("status") != report:
