@@ -27,6 +27,7 @@ _MODULES = {
     "verify": "ops.verify",
     "chat": "ops.chat",
     "doctor": "ops.doctor",
+    "init": "ops.init",
     "leftovers": "ops.aws.leftovers",
     "let-in": "ops.aws.let_in",
 }

@@ -59,7 +59,10 @@ def moving_models(container: Container) -> Iterator[str]:
         if variable.get("name") == "MODELS":
             for model in decoded(variable.get("value")) or ():
                 if not _COMMIT.fullmatch(str(model.get("revision"))):
-                    yield f"model {model.get('model')}: revision {model.get('revision')!r} is no commit"
+                    yield (
+                        f"model {model.get('model')}: revision {model.get('revision')!r} is no commit; a draft model's "
+                        "is graph.draftRevision"
+                    )
     for _, text in texts({key: container.spec.get(key) for key in ("command", "args")}):
         for revision in re.findall(r"/snapshots/([^/\s'\"]+)", text):
             if not _COMMIT.fullmatch(revision):
