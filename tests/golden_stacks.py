@@ -18,7 +18,7 @@ from pulumi.runtime import set_all_config
 from manifests.graph.workers import engine_files
 from ops.diff.changes import MISSING
 from ops.diff.compare import field_changes
-from ops.evaluate import UNKNOWN, Evaluation, Recorder, Resource, evaluate, run
+from ops.evaluate import UNKNOWN, Recorder, Resource, dependency_order, run
 from ops.pulumi.stack_file import StackFile
 from ops.synth import is_manifest, masked
 from stacks.load import from_text
@@ -30,9 +30,38 @@ MANY = 20
 """A graph that differs from its target's in more lines is written out whole."""
 
 
+class _WithIdentities(Recorder):
+    """Knows what each resource of AWS will be called, as a preview does not."""
+
+    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+        response = super().RegisterResource(request)
+        if request.type.startswith("aws:"):
+            identity = _identity(request.type, request.name)
+            response.id = f"<{identity}>"
+            response.object.update({"arn": f"<arn of {identity}>"})
+            if request.type == "aws:eks/cluster:Cluster":
+                network = {"clusterSecurityGroupId": f"<security group of {identity}>"}
+                response.object.update({"vpcConfig": network})
+        return response
+
+
+def _identity(type_: str, name: str) -> str:
+    return f"{type_.rpartition(':')[2]} {name}"
+
+
 @cache
-def evaluated(stack: str) -> Evaluation:
-    return evaluate(PROJECT, StackFile.load(PROJECT, stack))
+def resources(stack: str) -> tuple[Resource, ...]:
+    """What the stack registers, in dependency order; of AWS's answers ids and ARNs are known, by names of ours."""
+    file, recorder = StackFile.load(PROJECT, stack), _WithIdentities()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(PROJECT)
+        for name, value in file.environment().items():
+            patch.setenv(name, value)
+        set_all_config(dict(file.config), sorted(file.secret_keys))
+        program = partial(runpy.run_path, "__main__.py", run_name="__main__")
+        run(program, recorder, project=file.project, stack=stack, preview=True)
+        set_all_config({}, [])
+    return tuple(dependency_order(recorder.recorded))
 
 
 @cache
@@ -44,8 +73,8 @@ def graphs(stack: str) -> dict[str, GraphPlan]:
 
 def kubernetes(stack: str) -> str:
     """Every object and every chart, in dependency order."""
-    resources = [each for each in evaluated(stack).resources if is_manifest(each) or _is_chart(each)]
-    return _dumped_all(_object(stack, each) for each in resources)
+    found = [each for each in resources(stack) if is_manifest(each) or _is_chart(each)]
+    return _dumped_all(_object(stack, each) for each in found)
 
 
 def _is_chart(resource: Resource) -> bool:
@@ -110,7 +139,7 @@ def config_entry(stack: str, name: str, text: str) -> str:
 @cache
 def dashboards(stack: str) -> dict[str, str]:
     """The dashboards' JSON by name, as Grafana gets it."""
-    maps = [each.inputs for each in evaluated(stack).resources if each.type == "kubernetes:core/v1:ConfigMap"]
+    maps = [each.inputs for each in resources(stack) if each.type == "kubernetes:core/v1:ConfigMap"]
     return {name: text for each in maps for name, text in each["data"].items() if name.endswith(".json")}
 
 
@@ -120,47 +149,15 @@ def aws(stack: str) -> str | None:
     What AWS answers is `<the resource>` or `<arn of it>`, or `<1 of>` the resources that it comes from. JSON is shown
     as what it says, user data as its text.
     """
-    if not any(each.type.startswith("aws:") for each in evaluated(stack).resources):
+    found = resources(stack)
+    if not any(each.type.startswith("aws:") for each in found):
         return None
-    found = _with_identities(stack)
     kinds = {each.urn: _identity(each.type, each.name) for each in found}
     entries: dict[str, dict[str, Any]] = {}
     for each in found:
         if each.type.startswith(("aws:", "pulumi:")):
             entries.setdefault(each.type, {})[each.name] = _entry(each, kinds)
     return str(yaml.dump(entries, Dumper=_Readable, sort_keys=True, width=1000, allow_unicode=True))
-
-
-class _WithIdentities(Recorder):
-    """Knows what each resource of AWS will be called, as a preview does not."""
-
-    def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
-        response = super().RegisterResource(request)
-        if request.type.startswith("aws:"):
-            identity = _identity(request.type, request.name)
-            response.id = f"<{identity}>"
-            response.object.update({"arn": f"<arn of {identity}>"})
-            if request.type == "aws:eks/cluster:Cluster":
-                network = {"clusterSecurityGroupId": f"<security group of {identity}>"}
-                response.object.update({"vpcConfig": network})
-        return response
-
-
-def _identity(type_: str, name: str) -> str:
-    return f"{type_.rpartition(':')[2]} {name}"
-
-
-def _with_identities(stack: str) -> list[Resource]:
-    file, recorder = StackFile.load(PROJECT, stack), _WithIdentities()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(PROJECT)
-        for name, value in file.environment().items():
-            patch.setenv(name, value)
-        set_all_config(dict(file.config), sorted(file.secret_keys))
-        program = partial(runpy.run_path, "__main__.py", run_name="__main__")
-        run(program, recorder, project=file.project, stack=stack, preview=True)
-        set_all_config({}, [])
-    return recorder.recorded
 
 
 def _entry(resource: Resource, kinds: Mapping[str, str]) -> dict[str, Any]:
