@@ -23,6 +23,7 @@ FORBIDDEN = {
     "manifests": CLOUD | OURS - {"facts", "targets", "pods", "manifests"},
     "components": OURS - {"facts", "targets", "pods", "manifests", "components"},
     "stacks": OURS - {*PROGRAM},
+    "package": OURS - {*PROGRAM, "package"},
     "docs": CLOUD | OURS - {"facts", "targets", "stacks", "docs"},
     "policy": CLOUD | OURS - {"facts", "targets", "stacks", "policy"},
     "ops": {"tests"},

@@ -20,7 +20,8 @@ from tests.project import PROJECT
 PAGES = [PROJECT / "README.md", PROJECT / "CONTRIBUTING.md", *sorted((PROJECT / "docs").glob("*.md"))]
 STACKS = stacks(PROJECT)
 PULUMI = {
-    "config set", "import", "login", "preview", "refresh", "stack export", "stack init", "stack output", "up",
+    "config set", "import", "login", "package add", "preview", "refresh", "stack export", "stack init",
+    "stack output", "up",
 }  # fmt: skip
 """Commands of Pulumi's CLI that the pages use; the CLI itself is not asked."""
 OF_THE_AWS_CLI_ALONE = {("sso", "login")}

@@ -51,7 +51,7 @@ class ControlPlane:
 class CpuNodes:
     """Nodes without GPUs, for platform, frontends and the download."""
 
-    instance_type: str = field(default="m7i.4xlarge", metadata={"choices": INSTANCE_TYPES})
+    instance_type: str = field(default="m7i.4xlarge", metadata={"InstanceType": INSTANCE_TYPES})
     """EC2 instance type; graphs' images must be for its architecture."""
     count: int = 3
     """How many, in as many zones."""

@@ -19,7 +19,7 @@ from targets.plan import GraphPlan
 class Load:
     """What a graph is measured with."""
 
-    shape: str | None = field(default=None, metadata={"choices": published_shapes()})
+    shape: str | None = field(default=None, metadata={"Shape": published_shapes()})
     """Tokens in / tokens out of a published shape; by default the target's own."""
     per_gpu: bool = False
     """Whether the concurrency is the published one per GPU times the GPUs of the graph."""

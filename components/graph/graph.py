@@ -20,7 +20,7 @@ from targets.target import Target
 class GraphPool:
     """The nodes that a graph runs on."""
 
-    instance_type: str | None = field(default=None, metadata={"choices": INSTANCE_TYPES})
+    instance_type: str | None = field(default=None, metadata={"InstanceType": INSTANCE_TYPES})
     """EC2 instance type, or the one that the nodes are like; by default the target's."""
     nodes: int | None = None
     """How many there are; by default as many as the published graph needs."""
@@ -51,7 +51,7 @@ class GraphPool:
 class Graph:
     """A published system, with what is turned on it."""
 
-    target: str = field(metadata={"choices": TARGETS})
+    target: str = field(metadata={"Target": TARGETS})
     """The published system."""
     knobs: Mapping[str, Any] = field(default_factory=dict)
     """What is turned on it, by the names of `docs/targets.md`: `dynamoVersion`, `decode: { maxBatchSize: 64 }`."""

@@ -55,7 +55,7 @@ class Capacity:
     """Capacity Reservation id (`cr-…`) of the block or reservation."""
     reservation_group: pulumi.Input[str] | None = None
     """ARN of a resource group of on-demand reservations, instead of one id."""
-    ultraserver: str | None = field(default=None, metadata={"choices": ULTRASERVERS})
+    ultraserver: str | None = field(default=None, metadata={"UltraServer": ULTRASERVERS})
     """UltraServer type of a GB200 block."""
 
 
@@ -79,7 +79,7 @@ class GpuNodePoolArgs:
     """Private subnets that they may be in: id by Availability or Local Zone; one for a reservation or several nodes."""
     zones: Zones = field(default_factory=Zones)
     """How the zones were chosen."""
-    instance_type: str = field(metadata={"choices": INSTANCE_TYPES})
+    instance_type: str = field(metadata={"InstanceType": INSTANCE_TYPES})
     """EC2 instance type."""
     efa_devices: int | None = None
     """EFA devices a node, where the instance type leaves a choice (p6e-gb200: 4 × 400 Gbps or 8 × 200)."""
