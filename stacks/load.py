@@ -9,7 +9,7 @@ from pulumi.runtime.config import get_config_env, is_config_secret
 from pydantic import ValidationError
 
 from stacks.plan import StackPlan, resolve
-from stacks.pools import assignment_problems
+from stacks.rules.pools import assignment_problems
 from stacks.rules.stack import cluster_problems, graph_problems
 from stacks.sentences import SECRET_SECTIONS, by_alias, sentences
 from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings

@@ -1,7 +1,6 @@
 """A stack's GPU pools, with what its config leaves out."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from facts.hardware import INSTANCE_TYPES
@@ -60,45 +59,6 @@ def pool_plans(
         )
         for settings, pool in zip((main, *further), pools, strict=True)
     )
-
-
-def assignment_problems(
-    further: Sequence[AdditionalPool], graphs: Sequence[AdditionalGraph]
-) -> Iterator[str]:
-    """Why graphs cannot be assigned to pools; further: beside the main pool."""
-    names = Counter([MAIN_POOL, *(pool.name for pool in further)])
-    used = {graph.pool for graph in graphs}
-    for position, pool in enumerate(further):
-        key = f"pools[{position}].name: {pool.name!r}"
-        if names[pool.name] > 1:
-            yield f"{key} is the name of more than one pool ({MAIN_POOL} is that of `pool`); choose another"
-        elif pool.name not in used:
-            yield (
-                f"{key} is no graph's pool, and would cost money for nothing; name it in graphs[…].pool, or leave the "
-                "pool out"
-            )
-    for position, graph in enumerate(graphs):
-        if graph.pool not in names:
-            yield (
-                f"graphs[{position}].pool: {graph.pool!r} is no pool of the stack; choose one of {', '.join(names)}"
-            )
-
-
-def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterator[str]:
-    """Labels and taints that are named for nodes that the stack makes, and so labels and taints itself."""
-    if not isinstance(cluster, AwsCluster):
-        return
-    for pool in (each.pool for each in pools):
-        named = {
-            "nodeSelector": pool.node_selector,
-            "tolerations": pool.tolerations,
-            "gpuProduct": pool.gpu_product,
-        }
-        for name in (name for name, value in named.items() if value):
-            yield (
-                f"{pool.key}.{name}: the stack makes these nodes, and labels and taints them itself; leave it out, it "
-                "is for cluster.kind existing or stack"
-            )
 
 
 def _pool(key: str, name: str, settings: AnyPool, target: Target) -> Pool:

@@ -3,14 +3,9 @@
 Source: the environment names in the runtime of each released `ai-dynamo-runtime` package.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from facts.releases import LATEST_PATCH, Version
-
-if TYPE_CHECKING:
-    from targets.plan import GraphPlan
+from facts.releases import Version
 
 OTLP_SINCE = Version(1, 0)
 """First of our release lines that exports traces; 0.4 knows JSON logs alone."""
@@ -28,12 +23,3 @@ class Observability:
 
 METRICS_ALONE = Observability()
 """Text logs, and nothing exported."""
-
-
-def observability_problems(plan: "GraphPlan") -> Iterator[str]:
-    """What the graph's release cannot tell."""
-    if plan.operation.observability.otlp_endpoint and plan.version < OTLP_SINCE:
-        yield (
-            f"observability.otlpEndpoint: needs {LATEST_PATCH[OTLP_SINCE.line]} or newer, and {plan.key}.dynamoVersion "
-            f"is {plan.version}; leave it out"
-        )

@@ -1,19 +1,13 @@
-"""What Dynamo's profiler is asked, and where it would have no answer. Pure.
+"""What Dynamo's profiler is asked. Pure.
 
 Sources: the support matrices inside the packages that the profiler computes with (aiconfigurator 0.7 to 0.10,
 aiconfigurator-core 0.12, aisimulate 0.13), the profiler of each released `ai-dynamo` package, and the GPUs that the
 DynamoGraphDeploymentRequest admits (deploy/operator/api/v1beta1 in ai-dynamo/dynamo).
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from facts.engines import Engine
 from facts.hardware import Gpu
-from facts.releases import LATEST_PATCH, Version
-from facts.weights import MODEL_ID
-from targets.engine_knobs import MODEL_CONTEXT
-from targets.plan import GraphPlan
 
 GPU_SKU = {
     Gpu.H100: "h100_sxm",
@@ -24,12 +18,6 @@ GPU_SKU = {
 }
 """`hardware.gpuSku` by GPU. `gb200` and `b300_sxm` are admitted from 1.6 on; `gb200_sxm`, which was before, is a name
 that the performance data do not have."""
-
-_KNOWN_SINCE = Version(1, 6)
-"""First release whose data hold GPT-OSS-120B for each engine on each of these GPUs (aisimulate 0.13)."""
-_TRTLLM_KNOWN_SINCE = Version(1, 4)
-"""For TensorRT-LLM on GPUs of a single node: 1.4 computes with aiconfigurator-core 0.11, and 0.10 and 0.12 hold it."""
-_TRTLLM_KNOWN_ON = {Gpu.H100, Gpu.H200, Gpu.B200}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,32 +34,3 @@ class Sizing:
     osl: int
     concurrency: int | None = None
     request_rate: float | None = None
-
-
-def sizing_problems(sizing: Sizing, plan: GraphPlan) -> Iterator[str]:
-    """Why the profiler of the graph's platform cannot answer."""
-    if plan.target.engine is Engine.MOCKER:
-        yield (
-            f"sizing: target {plan.target.name} simulates its engine, and the profiler knows vllm, sglang and trtllm; "
-            "choose a target with an engine or leave the key out"
-        )
-    elif plan.pool.instance.gpu is not None:
-        since = known_since(plan.target.engine, plan.pool.instance.gpu)
-        platform = plan.operation.platform
-        if platform < since:
-            yield (
-                f"sizing: the profiler of Dynamo {platform} is not known to have data of {MODEL_ID} with "
-                f"{plan.target.engine} on {plan.pool.instance.gpu}; without, it looks at the size of the weights "
-                f"alone; set platform.version to {LATEST_PATCH[since.line]} or newer, which runs earlier graphs too"
-            )
-    if sizing.isl + sizing.osl > MODEL_CONTEXT:
-        yield (
-            f"sizing.isl: {sizing.isl} tokens of prompt and {sizing.osl} of answer are more than the model's "
-            f"{MODEL_CONTEXT}; lower sizing.isl or sizing.osl"
-        )
-
-
-def known_since(engine: Engine, gpu: Gpu) -> Version:
-    """The first release whose profiler has performance data of the model; earlier ones ignore targets and traffic."""
-    early = engine is Engine.TRTLLM and gpu in _TRTLLM_KNOWN_ON
-    return _TRTLLM_KNOWN_SINCE if early else _KNOWN_SINCE

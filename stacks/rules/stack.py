@@ -7,22 +7,24 @@ from collections.abc import Iterator
 
 from manifests.benchmark.job import shape_problems
 from stacks.plan import StackPlan
-from stacks.pools import node_problems
 from stacks.rules.arguments import argument_problems
+from stacks.rules.autoscaling import autoscaling_problems
 from stacks.rules.bucket import bucket_problems
+from stacks.rules.capacity import PoolRequest, pool_problems
 from stacks.rules.graphs import graph_problems as knob_problems
 from stacks.rules.graphs import release_problems
 from stacks.rules.local_copy import local_copy_problems
+from stacks.rules.observability import observability_problems
+from stacks.rules.platform import namespace_problems, platform_problems
+from stacks.rules.pools import node_problems
 from stacks.rules.rolling import rolling_problems
 from stacks.rules.sharing import sharing_problems
+from stacks.rules.sizing import sizing_problems
 from stacks.sections.cluster import AwsCluster, NewEksClusterSettings
-from targets.autoscaling import Autoscaler, autoscaling_problems
-from targets.capacity import PoolRequest, is_local_zone, pool_problems
+from targets.autoscaling import Autoscaler
+from targets.capacity import is_local_zone
 from targets.errors import Refusal
-from targets.observability import observability_problems
 from targets.plan import GraphPlan
-from targets.platform import namespace_problems, platform_problems
-from targets.sizing import sizing_problems
 
 
 def cluster_problems(stack: StackPlan) -> Iterator[str]:

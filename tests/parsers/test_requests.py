@@ -4,7 +4,8 @@ import pytest
 
 from facts.releases import LATEST_PATCH, Version
 from manifests.services.sizing import sizing_request
-from targets.sizing import Sizing, known_since
+from stacks.rules.sizing import known_since
+from targets.sizing import Sizing
 from tests.manifests.services.test_sizing import ON_EVERY_GPU, QUESTION
 from tests.parsers.harness import run_child
 

@@ -10,9 +10,10 @@ from facts.hardware import INSTANCE_TYPES, Gpu
 from facts.releases import Version
 from manifests.names import CACHE_CLAIM, MODEL_PATH
 from manifests.services.sizing import sizing_request
+from stacks.rules.sizing import known_since
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
-from targets.sizing import GPU_SKU, Sizing, known_since
+from targets.sizing import GPU_SKU, Sizing
 from tests.plans import resolved
 
 QUESTION = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024, concurrency=256)
