@@ -7,9 +7,10 @@ import pytest
 from facts.engines import Engine
 from facts.hardware import Gpu
 from facts.releases import Version
+from stacks.rules.sizing import known_since, sizing_problems
 from targets.engine_knobs import MODEL_CONTEXT
 from targets.plan import GraphPlan
-from targets.sizing import Sizing, known_since, sizing_problems
+from targets.sizing import Sizing
 from tests.plans import resolved
 
 QUESTION = Sizing(ttft=2.0, itl=0.03, isl=8192, osl=1024)

@@ -6,14 +6,13 @@ from typing import Any
 import pytest
 
 from facts.releases import Version
+from stacks.rules.platform import namespace_problems, platform_problems
 from targets.plan import GraphPlan
 from targets.platform import (
     Addon,
     Discovery,
     Platform,
-    namespace_problems,
     needed_discovery,
-    platform_problems,
 )
 from tests.plans import resolved
 
