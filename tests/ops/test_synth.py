@@ -17,7 +17,7 @@ from ops.pulumi.stack_file import StackFile, stacks
 from ops.synth import Format, manifests, masked, render, write_tree
 from targets.catalogue import TARGETS
 from targets.target import Target
-from tests.plans import stack_file
+from tests.plans import ON_CLUSTER, stack_file
 from tests.project import PROJECT
 
 STACKS = stacks(PROJECT)
@@ -85,15 +85,10 @@ def test_a_config_error_is_one_line_and_exit_code_1() -> None:
     assert missing.stdout == ""
 
 
-def said(**values: Any) -> StackFile:
-    """A stack on a cluster that is there."""
-    return stack_file("said", cluster={"kind": "existing"}, platform={"install": False}, **values)
-
-
 @pytest.mark.usefixtures("offline")
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_the_program_runs_for_every_target(target: Target) -> None:
-    evaluation = evaluate(PROJECT, said(target=target.name))
+    evaluation = evaluate(PROJECT, stack_file(**ON_CLUSTER, target=target.name))
     (graph,) = (r for r in evaluation.resources if r.type.endswith(":DynamoGraphDeployment"))
     assert graph.inputs["metadata"]["name"] == target.graph
     assert evaluation.outputs["gpus"] == {
@@ -103,7 +98,9 @@ def test_the_program_runs_for_every_target(target: Target) -> None:
 
 def test_several_graphs_share_a_cache_and_nothing_else() -> None:
     further = [{"name": "second", "target": "vllm-agg-agentic-b200"}, {"name": "third"}]
-    evaluation = evaluate(PROJECT, said(target="trtllm-disagg-b200", pool={"nodes": 3}, graphs=further))
+    evaluation = evaluate(
+        PROJECT, stack_file(**ON_CLUSTER, target="trtllm-disagg-b200", pool={"nodes": 3}, graphs=further)
+    )
     names = ["gpt-oss-disagg", "second", "third"]
     graphs = {
         r.inputs["metadata"]["name"]: r
