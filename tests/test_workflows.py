@@ -53,6 +53,13 @@ def test_the_real_engine_must_be_there_where_the_tests_run() -> None:
     assert tests["env"] == {"REQUIRE_PULUMI": "true"}
 
 
+def test_a_preview_with_credentials_holds_stacks_to_the_rules() -> None:
+    steps = jobs("preview.yml")["pulumi"]["steps"]
+    ready = next(position for position, step in enumerate(steps) if step.get("run") == "make setup policy")
+    [preview] = [step for step in steps[ready:] if step.get("with", {}).get("command") == "preview"]
+    assert preview["with"]["policyPacks"] == "policy"
+
+
 def test_what_changes_paid_resources_waits_for_approval_after_a_preview() -> None:
     up = jobs("deploy.yml")["up"]
     assert (up["needs"], up["environment"]) == ("preview", "deploy")

@@ -11,6 +11,7 @@ from jsonschema import Draft7Validator
 from ops.pulumi.stack_file import stacks
 from stacks.schema import EDITORS_FILE, editors_file
 from stacks.settings import Settings
+from tests.engine.test_eks_preview import EVERY_OPTION
 from tests.project import PROJECT
 
 SCHEMA: dict[str, Any] = json.loads(EDITORS_FILE.read_text())
@@ -101,6 +102,7 @@ def test_what_is_wrong_is_refused_where_it_stands(sections: Mapping[str, Any], r
         said(huggingFace={"token": {"secure": "v1:abc"}}),
         said(huggingFace={"secure": "v1:abc"}),
         said(ingress={"host": "a.example.com", "gateway": "a/b", "apiKeys": {"me": {"secure": "v1:abc"}}}),
+        said(**EVERY_OPTION),
         said(verify="off"),
         said(verify=False),
         said(tags={"ttl": None, "more": {"costCenter": 1234}}),
