@@ -143,6 +143,19 @@ def test_functions_stay_readable_at_one_look() -> None:
     assert {name: lines for name, lines in lengths.items() if lines > 60} == {}
 
 
+def test_records_stay_readable_at_one_look() -> None:
+    """Fields of its own: what a settings model inherits is a record with a subject of its own."""
+    fields = {
+        f"{path.relative_to(PROJECT)}: {node.name}": sum(
+            isinstance(each, ast.AnnAssign) for each in node.body
+        )
+        for path in OWN
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    }
+    assert {name: count for name, count in fields.items() if count > 12} == {}
+
+
 def test_every_service_of_aws_that_we_use_is_type_checked() -> None:
     """mypy skips the services that pyproject.toml does not name, and takes whatever comes from them as right."""
     overrides = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["mypy"]["overrides"]
