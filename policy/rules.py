@@ -176,8 +176,9 @@ def pinned_versions(resource: Resource, _: PolicySettings) -> Iterator[str]:
     for container in containers(resource):
         image = str(container.spec.get("image", ""))
         tag = image.rpartition("/")[2].partition(":")[2]
-        if "@sha256:" not in image and image != UNKNOWN and _MOVING_TAG.match(tag):
-            yield f"{container.name}: image {image or 'of no name'} moves; say a version or a digest"
+        # A container that overrides part of another, as an operator's profiler, names no image.
+        if image not in ("", UNKNOWN) and "@sha256:" not in image and _MOVING_TAG.match(tag):
+            yield f"{container.name}: image {image} moves; say a version or a digest"
         yield from moving_models(container)
     if resource.type == _RELEASE:
         version = str(inputs.get("version") or inputs.get("chart", "")).removeprefix("oci://")

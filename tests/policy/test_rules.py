@@ -160,7 +160,8 @@ CASES: list[tuple[Rule, Mapping[str, Any], list[Resource], list[Resource], str]]
         [resource("sc", {"kind": "StorageClass", "provisioner": "ebs.csi.aws.com"})], "volumes of this class",
     ),
     (
-        Rule.PINNED_VERSIONS, {}, [pod(), pod(image="example.com:5000/image@sha256:0"), pod(image=UNKNOWN)],
+        Rule.PINNED_VERSIONS, {},
+        [pod(), pod(image="example.com:5000/image@sha256:0"), pod(image=UNKNOWN), pod(image="")],
         [pod(image="example.com:5000/image")], "image example.com:5000/image moves",
     ),
     (Rule.PINNED_VERSIONS, {}, [pod()], [pod(image="example.com/a:latest")], "image example.com/a:latest moves"),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import re
 from typing import Any
 
 import pytest
@@ -73,3 +74,9 @@ def test_the_page_has_every_rule() -> None:
     begin = "<!-- the rules: tests/policy/test_stacks.py writes this -->\n"
     table = "".join(["| rule | demands |\n", "|---|---|\n", *rows])
     compare_block(PROJECT / "docs" / "policies.md", begin, "<!-- end of the rules -->", table)
+
+
+def test_the_pack_reads_config_by_the_same_release_of_pydantic() -> None:
+    texts = [(PROJECT / name).read_text() for name in ("requirements.txt", "policy/requirements.txt")]
+    [own, of_the_pack] = [re.findall(r"^pydantic==\S+", text, re.MULTILINE) for text in texts]
+    assert own == of_the_pack != []
