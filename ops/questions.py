@@ -41,7 +41,7 @@ def instance(answers: Answers) -> InstanceType | None:
 
 def _instance_types(answers: Answers) -> list[str]:
     """Those with the target's GPUs, the published one first, and those of a whole node before parts of one."""
-    gpus = TARGETS[answers["target"]].gpus
+    gpus = TARGETS[answers["target"]].gpu_models
     fitting = [each for each in INSTANCE_TYPES.values() if each.gpu in gpus]
     return [each.name for each in sorted(fitting, key=lambda each: (gpus.index(each.gpu), each.gpus < 4))]
 
@@ -108,7 +108,7 @@ QUESTIONS = (
         text="EC2 instance type of the GPU nodes, or what nodes that are there are like.",
         choices=_instance_types,
         default=lambda answers: _instance_types(answers)[0],
-        asked=lambda answers: bool(TARGETS[answers["target"]].gpus),
+        asked=lambda answers: bool(TARGETS[answers["target"]].gpu_models),
     ),
     Question(
         key="pool.capacity.kind",

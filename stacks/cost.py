@@ -32,7 +32,7 @@ def cost_per_hour(stack: StackPlan) -> Cost | None:
 
 
 def hourly_of_main_graph(stack: StackPlan) -> Cost | None:
-    """As `hourly`, without further pools: what one measures on the main graph is not made by them."""
+    """As `cost_per_hour`, of the main pool alone: a benchmark of the main graph uses no other."""
     return _price(stack, stack.pools[:1])
 
 

@@ -30,7 +30,7 @@ def pool_plans(
     target: str,
     cluster: ClusterSettings,
     main: AnyPool,
-    further: Sequence[AdditionalPool],
+    additional: Sequence[AdditionalPool],
     graphs: Sequence[AdditionalGraph],
 ) -> tuple[PoolPlan, ...]:
     """Every pool, the main one first; what a pool does not say is taken from the target of its first graph.
@@ -41,7 +41,7 @@ def pool_plans(
     for graph in graphs:
         targets.setdefault(graph.pool, TARGETS[graph.target or target])
     pools = [_pool("pool", MAIN_POOL, main, targets[MAIN_POOL])]
-    for position, settings in enumerate(further):
+    for position, settings in enumerate(additional):
         its_target = targets.get(settings.name, targets[MAIN_POOL])
         pools.append(_pool(f"pools[{position}]", settings.name, settings, its_target))
     return tuple(
@@ -57,7 +57,7 @@ def pool_plans(
             capacity=settings.capacity,
             root_volume_type=settings.root_volume_type,
         )
-        for settings, pool in zip((main, *further), pools, strict=True)
+        for settings, pool in zip((main, *additional), pools, strict=True)
     )
 
 

@@ -48,11 +48,11 @@ def build(stack: StackPlan) -> dict[str, Any]:
     storage = _storage(stack, eks, cluster)
     cache = _model_cache(stack, cluster, storage, [*token, *pull_secret])
     deployed = [each for each in plans if each.pool.runs]
-    services.watch(stack, deployed, monitoring, cluster)
+    services.monitors(stack, deployed, monitoring, cluster)
     sizing = services.sizing(stack, [platform, cache], cluster)
     keda = services.keda(stack, cluster)
-    image_pull = services.image_pull(stack, pull_secret, cluster) if eks else []
-    enablement, pools = _gpu_nodes(stack, eks, [platform, cache, *image_pull, *end])
+    pre_pull = services.pre_pull(stack, pull_secret, cluster) if eks else []
+    enablement, pools = _gpu_nodes(stack, eks, [platform, cache, *pre_pull, *end])
     graphs = [
         InferenceGraph(
             # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.

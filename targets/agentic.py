@@ -62,7 +62,7 @@ def agentic(gpu: Gpu, *, prefill: int = 0, decode: int = 0) -> Target:
             if split
             else (common,)
         ),
-        gpus=(gpu,),
+        gpu_models=(gpu,),
         archs=(Arch.AMD64,),
         benchmark=PublishedBenchmark(
             isl=64000,

@@ -94,7 +94,7 @@ TARGETS: dict[str, Target] = {
                 PublishedWorker(role=Role.PREFILL, knobs=EngineKnobs(tensor_parallel=4)),
                 PublishedWorker(role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4)),
             ),
-            gpus=(Gpu.H100, Gpu.H200),
+            gpu_models=(Gpu.H100, Gpu.H200),
             archs=(Arch.AMD64,),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: Running gpt-oss-120b Disaggregated with vLLM",
@@ -113,7 +113,7 @@ TARGETS: dict[str, Target] = {
                     role=Role.DECODE, knobs=EngineKnobs(tensor_parallel=4), arguments=_SGLANG_ARGUMENTS
                 ),
             ),
-            gpus=(Gpu.H100, Gpu.H200),
+            gpu_models=(Gpu.H100, Gpu.H200),
             archs=(Arch.AMD64,),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: Running gpt-oss-120b Disaggregated with SGLang",
@@ -125,7 +125,7 @@ TARGETS: dict[str, Target] = {
             engine=Engine.TRTLLM,
             graph="gpt-oss-disagg",
             workers=_GUIDE_WORKERS,
-            gpus=(Gpu.B200, Gpu.B300),
+            gpu_models=(Gpu.B200, Gpu.B300),
             archs=(Arch.AMD64,),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: GPT-OSS with TensorRT-LLM",
@@ -137,7 +137,7 @@ TARGETS: dict[str, Target] = {
             engine=Engine.TRTLLM,
             graph="gpt-oss-disagg",
             workers=_GUIDE_WORKERS,
-            gpus=(Gpu.B200, Gpu.GB200),
+            gpu_models=(Gpu.B200, Gpu.GB200),
             archs=(Arch.AMD64, Arch.ARM64),
             benchmark=_GUIDE_BENCHMARK,
             source="Dynamo guide: Running gpt-oss-120b Disaggregated with TensorRT-LLM (0.4)",
@@ -169,7 +169,7 @@ TARGETS: dict[str, Target] = {
                     },
                 ),
             ),
-            gpus=(Gpu.GB200,),
+            gpu_models=(Gpu.GB200,),
             archs=(Arch.ARM64,),
             benchmark=PublishedBenchmark(
                 isl=128, osl=1000, concurrency=3600, requests=36000, warmup=3600, dataset_entries=12800
@@ -223,7 +223,7 @@ TARGETS: dict[str, Target] = {
                     },
                 ),
             ),
-            gpus=(Gpu.B200, Gpu.GB200),
+            gpu_models=(Gpu.B200, Gpu.GB200),
             archs=(Arch.AMD64, Arch.ARM64),
             benchmark=_LONG_CONTEXT_BENCHMARK,
             source="Dynamo recipe: gpt-oss-120b/trtllm/disagg",
@@ -246,7 +246,7 @@ TARGETS: dict[str, Target] = {
             engine=Engine.MOCKER,
             graph="mocker-disagg",
             workers=(replace(_MOCKER_WORKER, role=Role.PREFILL), _MOCKER_WORKER),
-            gpus=(),
+            gpu_models=(),
             archs=(Arch.AMD64, Arch.ARM64),
             benchmark=PublishedBenchmark(
                 isl=1024, osl=128, concurrency=16, requests=160, warmup=16, dataset_entries=160

@@ -14,7 +14,7 @@ def needs_new_nodes(changed: Iterable[str]) -> bool:
 
 
 def refusal(key: str, running: int) -> str:
-    """Why a Capacity Block's nodes are not updated while they run. key: what the pool is called where it is said."""
+    """Why a Capacity Block's nodes are not updated while they run. key: the pool in the stack file."""
     return (
         f"{key}: the change needs new nodes, but {running} run in a Capacity Block that has no others; set "
         f"{key}.active to false and run `pulumi up`, then set it to true and run it again"

@@ -78,7 +78,7 @@ class GraphPlan:
     @property
     def kv_path(self) -> KvPath:
         """The way that KV cache takes between its workers, and whether it is slow."""
-        moves = self.target.disaggregated and self.target.gpus
+        moves = self.target.disaggregated and self.target.gpu_models
         return KV_PATHS[self.transport] if moves else NO_KV_PATH
 
     @property
@@ -115,7 +115,7 @@ class GraphPlan:
         takes the first of them: so where pods may stand beside each other, those of the pool's other graphs included,
         workers get capabilities, which a second one changes for the first.
         """
-        if not self.target.disaggregated or not self.target.gpus:
+        if not self.target.disaggregated or not self.target.gpu_models:
             return "none"
         over_efa = "capabilities" if self.pods_share_nodes else "privileged"
         with_capabilities = dict.fromkeys((Transport.RDMA, Transport.NODE), "capabilities")

@@ -59,9 +59,9 @@ def needed_discovery(runtime: Version) -> Discovery:
 def needed_services(
     runtime: Version, discovery: Discovery | None, nats: bool | None, etcd: bool | None
 ) -> tuple[Discovery, bool, bool]:
-    """Discovery, and whether NATS and etcd are there: as it is said, or as graphs of the release need it.
+    """Discovery, and whether NATS and etcd are there: as given, or as graphs of the release need it.
 
-    runtime: of the oldest graph. None where nothing is said.
+    runtime: of the oldest graph. None where nothing is given.
     """
     found = discovery or needed_discovery(runtime)
     etcd_needed = found is Discovery.ETCD or runtime < ETCD_NEEDED_BEFORE

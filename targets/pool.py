@@ -24,7 +24,7 @@ class Pool:
     alike: tuple[str, ...] = ()
     runs: bool = True
     node_selector: tuple[tuple[str, str], ...] = ()
-    """Further labels of its nodes, key and value."""
+    """More labels of its nodes, key and value."""
     tolerations: tuple[Toleration, ...] = ()
     """Its nodes' taints beside that of GPUs."""
     gpu_product: str | None = None
@@ -42,7 +42,7 @@ class Pool:
 
 def usual_instance(target: Target) -> InstanceType:
     """What a target runs on where nobody says: the first type that has four GPUs of its model, or none."""
-    gpu = target.gpus[0] if target.gpus else None
+    gpu = target.gpu_models[0] if target.gpu_models else None
     return next(
         each for each in INSTANCE_TYPES.values() if each.gpu is gpu and (gpu is None or each.gpus >= 4)
     )

@@ -74,7 +74,7 @@ def _handover(
     whole = all(worker.nodes == 1 for worker in workers)
     fits_one_node = whole and sum(worker.at_most.gpus for worker in workers) <= pool.instance.gpus
     usual = default_transport(
-        one_node=fits_one_node or not target.gpus or not target.disaggregated,
+        one_node=fits_one_node or not target.gpu_models or not target.disaggregated,
         one_pod=_may_share_a_pod(target, workers, version) and not one_by_one,
         efa=pool.efa and pool.instance.efa_devices > 0,
     )
@@ -130,7 +130,7 @@ def _may_share_a_pod(target: Target, workers: Iterable[WorkerPlan], version: Ver
     """Whether the workers may be processes of one pod: an autoscaler would have to scale them one by one."""
     return (
         target.disaggregated
-        and bool(target.gpus)
+        and bool(target.gpu_models)
         and version >= POD_SINCE
         and not any(planned.max_replicas for planned in workers)
     )

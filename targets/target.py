@@ -109,7 +109,7 @@ class Target:
     """Name of the published graph."""
     engine: Engine
     workers: tuple[PublishedWorker, ...]
-    gpus: tuple[Gpu, ...]
+    gpu_models: tuple[Gpu, ...]
     """GPU models it is published for, the default first; empty for CPU nodes."""
     archs: tuple[Arch, ...]
     """CPU architectures it may run on."""

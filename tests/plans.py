@@ -86,7 +86,7 @@ def _every() -> Iterator[GraphPlan]:
         for version in LATEST_PATCH.values():
             if target.releases.run(Version.parse(version)) and _loads(target, version):
                 yield apart(name, graph={"dynamoVersion": version})
-                if target.disaggregated and target.gpus and Version.parse(version) >= POD_SINCE:
+                if target.disaggregated and target.gpu_models and Version.parse(version) >= POD_SINCE:
                     yield graph(name, graph={"dynamoVersion": version, "transport": "pod"})
     yield graph("vllm-disagg-h100", pool={"nodes": 2}, graph={"transport": "efa", "dynamoVersion": "1.4.2"})
 

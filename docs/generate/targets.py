@@ -126,8 +126,8 @@ def _overview() -> str:
                 target.title,
                 f"`{target.graph}`",
                 target.releases.default,
-                f"{sum(w.replicas * w.gpus for w in target.workers)} × {' or '.join(target.gpus)}"
-                if target.gpus
+                f"{sum(w.replicas * w.gpus for w in target.workers)} × {' or '.join(target.gpu_models)}"
+                if target.gpu_models
                 else "none",
                 ", ".join(target.archs),
                 target.source,

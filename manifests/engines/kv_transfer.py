@@ -43,7 +43,7 @@ _CONNECTOR_SINCE = Version(1, 0)
 def environment(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str]:
     """Environment of a role's workers."""
     domain = _GB200 if plan.pool.instance.gpu is Gpu.GB200 else {}
-    if not plan.target.disaggregated or not plan.target.gpus:
+    if not plan.target.disaggregated or not plan.target.gpu_models:
         return dict(domain)
     match plan.transport:
         case Transport.EFA:

@@ -60,7 +60,7 @@ def release_problems(plan: GraphPlan) -> Iterator[str]:
 
 def _hardware(plan: GraphPlan) -> Iterator[str]:
     target, instance = plan.target, plan.pool.instance
-    wanted = target.gpus or (None,)
+    wanted = target.gpu_models or (None,)
     largest = max(worker.gpus for worker in target.workers)
     fitting = [
         instance.name
@@ -78,7 +78,7 @@ def _hardware(plan: GraphPlan) -> Iterator[str]:
     elif instance.gpu not in wanted:
         yield (
             f"{plan.pool.key}.instanceType: {instance.name} has {instance.gpu or 'no'} GPUs, but target {target.name} "
-            f"is for {' or '.join(target.gpus) or 'CPU nodes'}; {choices}"
+            f"is for {' or '.join(target.gpu_models) or 'CPU nodes'}; {choices}"
         )
     if instance.arch.value not in plan.image.archs:
         yield (

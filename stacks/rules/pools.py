@@ -10,12 +10,12 @@ from targets.knobs import MAIN_POOL, AdditionalGraph
 
 
 def assignment_problems(
-    further: Sequence[AdditionalPool], graphs: Sequence[AdditionalGraph]
+    additional: Sequence[AdditionalPool], graphs: Sequence[AdditionalGraph]
 ) -> Iterator[str]:
-    """Why graphs cannot be assigned to pools; further: beside the main pool."""
-    names = Counter([MAIN_POOL, *(pool.name for pool in further)])
+    """Why graphs cannot be assigned to pools; additional: beside the main pool."""
+    names = Counter([MAIN_POOL, *(pool.name for pool in additional)])
     used = {graph.pool for graph in graphs}
-    for position, pool in enumerate(further):
+    for position, pool in enumerate(additional):
         key = f"pools[{position}].name: {pool.name!r}"
         if names[pool.name] > 1:
             yield f"{key} is the name of more than one pool ({MAIN_POOL} is that of `pool`); choose another"

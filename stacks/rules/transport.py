@@ -18,7 +18,7 @@ def transport_problems(plan: GraphPlan) -> Iterator[str]:
     key = f"{plan.key}.transport"
     if not plan.target.disaggregated:
         return
-    if not plan.target.gpus:
+    if not plan.target.gpu_models:
         if plan.handover.chosen and plan.transport is not Transport.NODE:
             yield f"{key}: {plan.transport.value!r}, but the workers of target {plan.target.name} move no KV cache"
         return

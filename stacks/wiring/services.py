@@ -28,8 +28,8 @@ from manifests.monitoring.dashboards import config_map, dashboards
 from manifests.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
 from manifests.objects import Named, by_own_name, namespace
 from manifests.services.autoscaling import Scaling, scaled_objects
-from manifests.services.image_pull import daemon_sets
 from manifests.services.ingress import Route, manifests
+from manifests.services.pre_pull import daemon_sets
 from manifests.services.secrets import PULL_SECRET
 from manifests.services.sizing import sizing_request
 from stacks.cost import cost_per_hour
@@ -85,7 +85,7 @@ def monitoring(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
     return [Monitoring("monitoring", wanted, on(cluster))]
 
 
-def watch(
+def monitors(
     stack: StackPlan,
     plans: Sequence[GraphPlan],
     needed: Sequence[pulumi.Resource],
@@ -183,9 +183,7 @@ def autoscaling(
         KubernetesObjects("autoscaling", args, on(cluster, needed))
 
 
-def image_pull(
-    stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster
-) -> list[pulumi.Resource]:
+def pre_pull(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> list[pulumi.Resource]:
     """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
     if not any(plan.pool.instance.gpus for plan in stack.graphs):
         return []

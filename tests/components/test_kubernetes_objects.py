@@ -16,8 +16,8 @@ from manifests.cache.storage import efs_storage_class
 from manifests.monitoring.dashboards import config_map
 from manifests.monitoring.pod_monitors import pod_monitors
 from manifests.services import secrets
-from manifests.services.image_pull import daemon_sets
 from manifests.services.ingress import Route, manifests
+from manifests.services.pre_pull import daemon_sets
 from manifests.services.secrets import AwsSecret
 from manifests.services.sizing import sizing_request
 from ops.evaluate import Secret

@@ -92,7 +92,7 @@ def test_the_program_runs_for_every_target(target: Target) -> None:
     (graph,) = (r for r in evaluation.resources if r.type.endswith(":DynamoGraphDeployment"))
     assert graph.inputs["metadata"]["name"] == target.graph
     assert evaluation.outputs["gpus"] == {
-        gpu: sum(w.replicas * w.gpus for w in target.workers) for gpu in target.gpus[:1]
+        gpu: sum(w.replicas * w.gpus for w in target.workers) for gpu in target.gpu_models[:1]
     }
 
 

@@ -38,7 +38,7 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
     yield resolved(target, pool=pool, dynamoVersion=release, frontend={"routerMode": "kv"})
     roles: dict[str, Any] = {worker.role.value: tuned(target.engine) for worker in target.workers}
     yield resolved(target, pool=pool, dynamoVersion=release, transport="node", **roles)
-    if target.disaggregated and target.gpus:
+    if target.disaggregated and target.gpu_models:
         yield resolved(target, pool=pool, dynamoVersion=release, transport="efa")
     if Version.parse(release) >= ENDPOINT_PICKER_SINCE:
         yield resolved(target, pool=pool, inference_extension=True, dynamoVersion=release)
@@ -49,7 +49,7 @@ def _instance(target: Target) -> InstanceType:
     fitting = [
         instance
         for instance in reversed(INSTANCE_TYPES.values())
-        if instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
+        if instance.gpu in (target.gpu_models or (None,)) and instance.arch in target.archs
     ]
     return max(fitting, key=lambda instance: instance.gpus)
 

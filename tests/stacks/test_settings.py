@@ -255,7 +255,7 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
 def test_the_target_alone_gives_a_pool_that_holds_it(target: str) -> None:
     plan = parse({**STACK, "target": target}, set()).main
     assert plan.gpus <= plan.pool.gpus
-    assert plan.pool.instance.gpu in (TARGETS[target].gpus or (None,))
+    assert plan.pool.instance.gpu in (TARGETS[target].gpu_models or (None,))
 
 
 def test_more_replicas_never_add_nodes_by_themselves() -> None:

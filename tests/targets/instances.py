@@ -11,7 +11,7 @@ def instance_names(name: str) -> str:
     return ", ".join(
         instance.name
         for instance in INSTANCE_TYPES.values()
-        if instance.gpu in (target.gpus or (None,))
+        if instance.gpu in (target.gpu_models or (None,))
         and instance.arch in target.archs
         and instance.gpus >= largest
     )

@@ -39,7 +39,7 @@ def test_a_plan_says_which_way_its_kv_cache_takes() -> None:
 
 @pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].disaggregated])
 def test_workers_that_fit_one_node_are_in_one_pod(target: str) -> None:
-    gpu = next(iter(TARGETS[target].gpus), None)
+    gpu = next(iter(TARGETS[target].gpu_models), None)
     node = next(each.name for each in INSTANCE_TYPES.values() if each.gpu is gpu and each.gpus in (0, 8))
     version = "0.4.1" if target.endswith("-0.4") else "1.4.2"
     separate = gpu is None or version == "0.4.1"

@@ -81,11 +81,11 @@ def test_every_stacks_nodes_hold_what_its_pods_ask_for(stack: str) -> None:
         assert fits([*frontends, Counter(BESIDE_FRONTENDS)], cpu_instance(settings), nodes)
 
 
-@pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].gpus])
+@pytest.mark.parametrize("target", [name for name in TARGETS if TARGETS[name].gpu_models])
 def test_a_node_whose_gpus_are_taken_has_cpu_and_memory_for_them(target: str) -> None:
     published = TARGETS[target]
     for instance in INSTANCE_TYPES.values():
-        fitting = instance.gpu in published.gpus and instance.arch in published.archs
+        fitting = instance.gpu in published.gpu_models and instance.arch in published.archs
         if not fitting or instance.gpus < max(worker.gpus for worker in published.workers):
             continue
         plan = resolved(published, instance, 64)
@@ -123,7 +123,7 @@ ON_THEIR_NODES = [
     (target, instance)
     for target in TARGETS.values()
     for instance in INSTANCE_TYPES.values()
-    if target.gpus and instance.gpu in target.gpus and instance.arch in target.archs
+    if target.gpu_models and instance.gpu in target.gpu_models and instance.arch in target.archs
 ]
 
 

@@ -18,7 +18,7 @@ from tests.plans import apart, every, resolved
 
 SURGE = "nvidia.com/deployment-rolling-update-max-surge"
 UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
-PUBLISHED = [name for name in TARGETS if TARGETS[name].gpus]
+PUBLISHED = [name for name in TARGETS if TARGETS[name].gpu_models]
 OPERATORS_OWN = {SURGE: "25%", UNAVAILABLE: "25%"}
 
 

@@ -22,7 +22,7 @@ ON_EVERY_GPU = [
     resolved(target, instance, 2)
     for target in TARGETS.values()
     for instance in INSTANCE_TYPES.values()
-    if instance.gpu in target.gpus and instance.gpus >= 4
+    if instance.gpu in target.gpu_models and instance.gpus >= 4
 ]
 B200 = next(plan for plan in ON_EVERY_GPU if plan.target.name == "trtllm-disagg-b200")
 SUFFIX_OF_THE_PROPOSED_GRAPH = "-dgd"

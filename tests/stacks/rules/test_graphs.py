@@ -184,8 +184,12 @@ def test_the_guide_of_0_4_fits_one_gb200_node_at_half_its_parallelism() -> None:
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Target) -> None:
     for instance in INSTANCE_TYPES.values():
-        fits = instance.gpu in (target.gpus or (None,)) and instance.arch in target.archs
-        if fits and (instance.gpus >= 4 or not target.gpus) and (target.name, instance.gpu) != SPLIT_BY_HAND:
+        fits = instance.gpu in (target.gpu_models or (None,)) and instance.arch in target.archs
+        if (
+            fits
+            and (instance.gpus >= 4 or not target.gpu_models)
+            and (target.name, instance.gpu) != SPLIT_BY_HAND
+        ):
             assert graph_problems(resolved(target.name, instance.name, 2)) == []
 
 
