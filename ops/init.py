@@ -31,7 +31,7 @@ class AnswerError(UserError):
 
 
 def init(
-    stack: Annotated[str | None, typer.Argument(help="Name of the new stack; asked if not said.")] = None,
+    stack: Annotated[str | None, typer.Argument(help="Name of the new stack; asked where left out.")] = None,
     answers: Annotated[
         Path | None, typer.Option(help="YAML with the answers, by key, instead of asking.")
     ] = None,
@@ -71,11 +71,11 @@ def asked(name: str) -> dict[str, Any]:
             + "".join(f"\n  {choice}" for choice in question.choices(answers))
             + f"\n{question.key}"
         )
-        said = typer.prompt(text, default=question.default(answers), err=True)
-        if problems := refusals(name, question, said, answers):
+        answer = typer.prompt(text, default=question.default(answers), err=True)
+        if problems := refusals(name, question, answer, answers):
             typer.echo("\n".join(f"error: {problem}" for problem in problems), err=True)
         else:
-            answers[question.key] = value_of(question, said)
+            answers[question.key] = value_of(question, answer)
     return answers
 
 
@@ -86,31 +86,31 @@ def read(name: str, file: Path) -> dict[str, Any]:
         raise AnswerError(f"{file}: not a mapping of keys to answers")
     answers: dict[str, Any] = {}
     while (question := _next(answers)) is not None:
-        said = given.get(question.key, question.default(answers))
-        if said is None:
+        answer = given.get(question.key, question.default(answers))
+        if answer is None:
             raise AnswerError(f"{file}: {question.key}: no answer. {question.text}")
-        if problems := refusals(name, question, said, answers):
+        if problems := refusals(name, question, answer, answers):
             raise AnswerError("\n".join(f"{file}: {question.key}: {problem}" for problem in problems))
-        answers[question.key] = value_of(question, said)
+        answers[question.key] = value_of(question, answer)
     if left := [key for key in given if key not in answers]:
         raise AnswerError(f"{file}: {', '.join(map(str, left))}: not asked for such a stack; leave it out")
     return answers
 
 
-def value_of(question: Question, said: Any) -> Any:
+def value_of(question: Question, answer: Any) -> Any:
     """What an answer means; one that is no text, from a file, stands for itself."""
-    return question.parse(said) if isinstance(said, str) and said else said
+    return question.parse(answer) if isinstance(answer, str) and answer else answer
 
 
-def refusals(name: str, question: Question, said: Any, before: Answers) -> list[str]:
+def refusals(name: str, question: Question, answer: Any, before: Answers) -> list[str]:
     """Why an answer cannot be, by the settings' own rules; those about keys that are still to be asked aside."""
     try:
-        answers = {**before, question.key: value_of(question, said)}
+        answers = {**before, question.key: value_of(question, answer)}
     except yaml.YAMLError as error:
-        return [f"{said!r} is not YAML: {error}"]
+        return [f"{answer!r} is not YAML: {error}"]
     choices = question.choices(before)
-    if choices and value_of(question, said) not in [value_of(question, choice) for choice in choices]:
-        return [f"{said!r} is not allowed; choose one of {', '.join(choices)}"]
+    if choices and value_of(question, answer) not in [value_of(question, choice) for choice in choices]:
+        return [f"{answer!r} is not allowed; choose one of {', '.join(choices)}"]
     pending = _pending(answers)
     try:
         problems = [] if pending else [*_of_a_deployment(answers)]
@@ -168,8 +168,8 @@ def written(answers: Answers) -> str:
             else:
                 yield f"{indent}{shown}: {_flow(value)}"
 
-    said = "\n".join(lines(nested(answers), ""))
-    return f"{_HEAD}# Written by `python -m ops init`. Every key: docs/configuration.md.\nconfig:\n{said}\n"
+    config = "\n".join(lines(nested(answers), ""))
+    return f"{_HEAD}# Written by `python -m ops init`. Every key: docs/configuration.md.\nconfig:\n{config}\n"
 
 
 def _flow(value: Any) -> str:

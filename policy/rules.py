@@ -36,10 +36,10 @@ def owner_and_ttl(resource: Resource, _: PolicySettings) -> Iterator[str]:
     """GPU nodes say who answers for them, and how long they live where that is not a Capacity Block's to say."""
     if not _is_gpu_group(resource):
         return
-    said = tags(resource)
-    if not said.get("owner"):
+    given = tags(resource)
+    if not given.get("owner"):
         yield "no tag `owner`: say in tags.owner who answers for these GPUs"
-    if not said.get("ttl") and resource.inputs.get("capacityType") != "CAPACITY_BLOCK":
+    if not given.get("ttl") and resource.inputs.get("capacityType") != "CAPACITY_BLOCK":
         yield "no tag `ttl`: say in tags.ttl how long these GPUs may live"
 
 
@@ -50,7 +50,7 @@ def price_ceiling(resources: Sequence[Resource], settings: PolicySettings) -> It
         unknown = [name for name, usd in parts.items() if not isinstance(usd, int | float)]
         known = sum(usd for usd in parts.values() if isinstance(usd, int | float))
         if unknown:
-            yield stack, f"nobody said what {', '.join(unknown)} costs; say it in prices"
+            yield stack, f"no list has the price of {', '.join(unknown)}; name it in prices"
         if known > settings.max_usd_per_hour:
             yield (
                 stack,
@@ -171,7 +171,7 @@ def encryption(resource: Resource, _: PolicySettings) -> Iterator[str]:
 
 
 def pinned_versions(resource: Resource, _: PolicySettings) -> Iterator[str]:
-    """Images, charts, machine images, add-ons and model revisions are said by what never moves."""
+    """Images, charts, machine images, add-ons and model revisions are named by what never moves."""
     inputs = resource.inputs
     for container in containers(resource):
         image = str(container.spec.get("image", ""))

@@ -31,22 +31,22 @@ class Level(StrEnum):
     """What a rule that is broken does."""
 
     ADVISORY = "advisory"
-    """It is said."""
+    """It is told, and stops nothing."""
     MANDATORY = "mandatory"
     """The stack is refused."""
     DISABLED = "disabled"
-    """Nobody looks."""
+    """It is not looked at."""
 
 
 class RuleSettings(Strict):
     """How one rule is held. What is less than mandatory for every resource needs its reason."""
 
     level: Level = Level.MANDATORY
-    """What it does if it is broken: `mandatory` refuses the stack, `advisory` says it, `disabled` does not look."""
+    """What it does if it is broken: `mandatory` refuses the stack, `advisory` tells it, `disabled` does not look."""
     not_for: tuple[str, ...] = ()
     """Names of resources that it does not hold for; `*` stands for any text."""
     reason: str = ""
-    """Why this stack differs; must be said for another level than `mandatory`, and for `notFor`."""
+    """Why this stack differs; must be given for another level than `mandatory`, and for `notFor`."""
 
     @model_validator(mode="after")
     def _has_a_reason(self) -> "RuleSettings":
@@ -65,7 +65,7 @@ class PolicySettings(Strict):
     production: bool = False
     """Whether others rely on the stack, so that what cannot be had again must be protected."""
     max_usd_per_hour: float = Field(default=200, gt=0, allow_inf_nan=False)
-    """What the stack may cost, in USD an hour, by `cost`; a price that nobody said counts as too much."""
+    """What the stack may cost, in USD an hour, by `cost`; a price that is not known counts as too much."""
     max_on_demand_gpus: int = Field(default=8, ge=0)
     """How many GPUs may be bought on demand, with neither a reservation nor a Capacity Block."""
     rules: Mapping[Rule, RuleSettings] = {}

@@ -102,7 +102,7 @@ CASES: list[tuple[Rule, Mapping[str, Any], list[Resource], list[Resource], str]]
         Rule.PRICE_CEILING, {"maxUsdPerHour": 120}, [stack(node=113.9, eks=0.1)], [stack(node=113.9, more=6.2)],
         "120.10 USD an hour; policy.maxUsdPerHour allows 120.00",
     ),
-    (Rule.PRICE_CEILING, {}, [stack(block=90)], [stack(block="unknown", eks=0.1)], "nobody said what block costs"),
+    (Rule.PRICE_CEILING, {}, [stack(block=90)], [stack(block="unknown", eks=0.1)], "no list has the price of block"),
     (Rule.ON_DEMAND_GPUS, {}, nodes(), nodes(size=2), "16 GPUs on demand up to here; policy.maxOnDemandGpus allows 8"),
     (
         Rule.ON_DEMAND_GPUS, {"maxOnDemandGpus": 0}, [*nodes(reservation=True), *nodes(capacity="CAPACITY_BLOCK")],
