@@ -13,11 +13,12 @@ from facts.weights import MODEL_REVISION
 from manifests.benchmark import command as benchmark_command
 from manifests.benchmark import job as benchmark
 from manifests.benchmark import published as published_benchmarks
-from manifests.benchmark.job import LoadPoint, shape_name, shape_problems
+from manifests.benchmark.job import LoadPoint, shape_name
 from manifests.names import HTTP_PORT, MODEL_PATH, frontend_service
 from measure.run import Hardware, Load, Run, RunsError, Subject, Traffic
 from stacks.cost import hourly_of_main_graph, hourly_of_main_pool
 from stacks.plan import StackPlan
+from stacks.rules.benchmark import shape_problems
 from stacks.sections.benchmark import BenchmarkSettings
 from targets.plan import GraphPlan
 from targets.target import PublishedBenchmark

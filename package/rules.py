@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from components.graph.graph import Graph
 from stacks.rules.arguments import argument_problems
-from stacks.rules.graphs import graph_problems, release_problems
+from stacks.rules.graphs import knob_problems, release_problems
 from stacks.rules.sharing import sharing_problems
 from stacks.sentences import sentences
 from targets.knobs import GraphKnobs
@@ -30,5 +30,5 @@ def _of_graph(graph: Graph) -> Iterator[str]:
         return
     if plan.image.build is not None:
         yield "graph.knobs.image.build: stacks build images, components do not; give image"
-    alone = [*graph_problems(plan), *release_problems(plan), *argument_problems(plan)]
+    alone = [*knob_problems(plan), *release_problems(plan), *argument_problems(plan)]
     yield from alone or sharing_problems([plan])

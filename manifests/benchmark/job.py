@@ -3,11 +3,10 @@
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from facts.engines import Role
 from facts.versions import AIPERF_VERSION
 from facts.weights import MODEL_ID, MODEL_REVISION, Weights
 from manifests import objects, pod_scripts
@@ -23,7 +22,6 @@ from manifests.names import (
     frontend_service,
 )
 from targets.catalogue import TARGETS
-from targets.plan import GraphPlan
 from targets.target import PublishedBenchmark, Target
 
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
@@ -135,27 +133,6 @@ def points(shape: PublishedBenchmark, sweep: Sequence[int], repetitions: int) ->
         for repetition in range(1, repetitions + 1)
         for concurrency in (sweep or (shape.concurrency,))
     )
-
-
-def shape_problems(plan: GraphPlan, shape: PublishedBenchmark) -> Iterator[str]:
-    """Why the graph cannot take requests of that shape."""
-    for planned in plan.workers:
-        yield from _too_long(planned.worker, shape)
-
-
-def _too_long(worker: Any, shape: PublishedBenchmark) -> Iterator[str]:
-    whole = shape.isl if worker.role is Role.PREFILL else shape.isl + shape.osl
-    if worker.knobs.max_seq_len and whole > worker.knobs.max_seq_len:
-        yield (
-            f"benchmark: shape {shape_name(shape)} makes sequences of {whole} tokens for {worker.role} workers, "
-            f"which take {worker.knobs.max_seq_len} (max_seq_len)"
-        )
-    buffer = worker.engine_file.get("cache_transceiver_config", {}).get("max_tokens_in_buffer")
-    if buffer and shape.isl > buffer:
-        yield (
-            f"benchmark: shape {shape_name(shape)} has prompts of {shape.isl} tokens, but {worker.role} workers "
-            f"hand over at most {buffer} (max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)"
-        )
 
 
 def run_plan(

@@ -38,7 +38,7 @@ _REFUSED_ARGUMENTS = {
 }
 
 
-def graph_problems(plan: GraphPlan) -> list[str]:
+def knob_problems(plan: GraphPlan) -> list[str]:
     """What cannot work of one graph by itself."""
     # On the wrong hardware every other answer would mislead.
     return list(_hardware(plan)) or [problem for rule in _RULES for problem in rule(plan)]

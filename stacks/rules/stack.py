@@ -5,14 +5,13 @@ A sentence says the key, the value, what is allowed, and where it helps the reas
 
 from collections.abc import Iterator
 
-from manifests.benchmark.job import shape_problems
 from stacks.plan import StackPlan
 from stacks.rules.arguments import argument_problems
 from stacks.rules.autoscaling import autoscaling_problems
+from stacks.rules.benchmark import shape_problems
 from stacks.rules.bucket import bucket_problems
 from stacks.rules.capacity import PoolRequest, pool_problems
-from stacks.rules.graphs import graph_problems as knob_problems
-from stacks.rules.graphs import release_problems
+from stacks.rules.graphs import knob_problems, release_problems
 from stacks.rules.local_copy import local_copy_problems
 from stacks.rules.observability import observability_problems
 from stacks.rules.platform import namespace_problems, platform_problems

@@ -11,7 +11,7 @@ from facts.hardware import INSTANCE_TYPES, InstanceType
 from facts.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 from manifests.graph import worker_pod
 from manifests.graph.deployment import graph_deployment
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from targets.catalogue import TARGETS
 from targets.engine_knobs import KNOBS
 from targets.knobs import RoleKnobs
@@ -32,7 +32,7 @@ def plans(target: Target, release: str) -> Iterator[GraphPlan]:
     """The target as published, and, where that can run on the release, with each knob that adds an argument."""
     pool = Pool(instance=_instance(target), nodes=18)
     published = resolved(target, pool=pool, dynamoVersion=release)
-    if graph_problems(published):
+    if knob_problems(published):
         return
     yield published
     yield resolved(target, pool=pool, dynamoVersion=release, frontend={"routerMode": "kv"})

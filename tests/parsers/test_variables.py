@@ -12,7 +12,7 @@ import pytest
 from facts.engines import Engine
 from facts.releases import LATEST_PATCH, Version
 from manifests.graph.workers import worker_command
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.target import Target
@@ -57,7 +57,7 @@ _OWN = re.compile(r"^(VLLM|SGLANG|SGL|TRTLLM|TRT_LLM|TLLM|OVERRIDE)_")
 
 
 def refused(plan: GraphPlan) -> bool:
-    return bool(graph_problems(plan))
+    return bool(knob_problems(plan))
 
 
 def unread(target: Target, release: str) -> Iterator[str]:

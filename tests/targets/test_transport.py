@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from facts.hardware import INSTANCE_TYPES
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.resolve import beside_each_other
@@ -44,7 +44,7 @@ def test_workers_that_fit_one_node_are_in_one_pod(target: str) -> None:
     version = "0.4.1" if target.endswith("-0.4") else "1.4.2"
     separate = gpu is None or version == "0.4.1"
     found = plan(target, node, dynamoVersion=version)
-    assert graph_problems(found) == []
+    assert knob_problems(found) == []
     assert found.transport is (Transport.NODE if separate else Transport.POD)
 
 
@@ -57,7 +57,7 @@ def test_workers_that_fit_one_node_are_in_one_pod(target: str) -> None:
 )
 def test_workers_that_cannot_share_a_pod_share_a_node(said: dict[str, Any]) -> None:
     found = plan(VLLM, H100, **said)
-    assert graph_problems(found) == []
+    assert knob_problems(found) == []
     assert found.transport is Transport.NODE
 
 

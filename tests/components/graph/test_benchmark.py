@@ -53,8 +53,8 @@ def test_the_benchmark_waits_for_its_claim_its_commands_and_the_graph() -> None:
         ),
         (
             {"run": True, "shape": "own", "shapes": {"own": {"isl": 10000, "osl": 1500, "concurrency": 1}}},
-            "benchmark: shape 10000/1500 makes sequences of 10000 tokens for prefill workers, which take 9000 "
-            "(max_seq_len)",
+            "benchmark.shape: 10000/1500 makes sequences of 10000 tokens for prefill workers, which take 9000; choose "
+            "a shorter one, or raise graph.prefill.maxSeqLen",
         ),
         ({"image": "aiperf"}, "benchmark.image: 'aiperf': says no version; write aiperf:0.13.0 or a digest"),
         ({"sweep": [4, 4]}, "benchmark: {sweep}: sweep names a concurrency twice; raise repetitions instead"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from manifests.benchmark import job as benchmark
-from manifests.benchmark.job import JobSpec, at, job, per_gpu, points, published_shapes, shape_problems
+from manifests.benchmark.job import JobSpec, at, job, per_gpu, points, published_shapes
 from targets.catalogue import TARGETS
 from targets.target import PublishedBenchmark
 from tests.plans import graph
@@ -56,23 +56,6 @@ def test_strictly_per_gpu_counts_the_graphs_own_gpus(target: str, replicas: int,
 
 def test_points_are_whole_sweeps_after_one_another() -> None:
     assert [point.name for point in SPEC.points] == ["c00001-r1", "c00064-r1", "c00001-r2", "c00064-r2"]
-
-
-def test_a_prompt_longer_than_the_transfer_buffer_is_refused() -> None:
-    assert list(
-        shape_problems(
-            graph("trtllm-disagg-8k", cluster={"kind": "existing"}), published_shapes()["32000/256"]
-        )
-    )[:2] == [
-        "benchmark: shape 32000/256 makes sequences of 32000 tokens for prefill workers, which take 9000 (max_seq_len)",
-        "benchmark: shape 32000/256 has prompts of 32000 tokens, but prefill workers hand over at most 9216 "
-        "(max_tokens_in_buffer); a longer one blocks for ever (dynamo#4327)",
-    ]
-
-
-@pytest.mark.parametrize("target", TARGETS)
-def test_every_target_takes_its_own_shape(target: str) -> None:
-    assert not list(shape_problems(graph(target, cluster={"kind": "existing"}), TARGETS[target].benchmark))
 
 
 def test_the_job_is_unprivileged_pinned_and_ends() -> None:

@@ -9,7 +9,7 @@ import pytest
 from manifests.graph.deployment import graph_deployment
 from manifests.graph.rolling import rounds
 from stacks.load import parse
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from stacks.settings import ConfigError
 from targets.catalogue import TARGETS
 from targets.transport import Transport
@@ -208,7 +208,7 @@ def test_workers_drain_no_longer_than_their_pod_lives(transport: Transport, rele
     efa = transport is Transport.EFA
     nodes = "p6e-gb200.36xlarge" if nvlink else "p6-b200.48xlarge"
     made = resolved("trtllm-disagg-8k", nodes, 2, efa=efa, transport=transport, dynamoVersion=release)
-    assert graph_problems(made) == []
+    assert knob_problems(made) == []
     drains = []
     for component, (service, _, _) in components(graph_deployment(made, "dynamo")).items():
         pod = service.get("extraPodSpec") or service["podTemplate"]["spec"]

@@ -6,7 +6,7 @@ import pytest
 
 from facts.hardware import INSTANCE_TYPES, Gpu
 from facts.releases import Version
-from stacks.rules.graphs import graph_problems, release_problems
+from stacks.rules.graphs import knob_problems, release_problems
 from targets.catalogue import TARGETS
 from targets.plan import GraphPlan
 from targets.target import Target
@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_is_refused_with_this_message(name: str) -> None:
     refused, message = REFUSED[name]
-    assert "\n".join(graph_problems(refused)) == message
+    assert "\n".join(knob_problems(refused)) == message
 
 
 ACCEPTED = {
@@ -169,7 +169,7 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_not_refused(name: str) -> None:
-    assert graph_problems(ACCEPTED[name]) == []
+    assert knob_problems(ACCEPTED[name]) == []
 
 
 SPLIT_BY_HAND = (OLD_GUIDE, Gpu.GB200)
@@ -178,7 +178,7 @@ SPLIT_BY_HAND = (OLD_GUIDE, Gpu.GB200)
 
 def test_the_guide_of_0_4_fits_one_gb200_node_at_half_its_parallelism() -> None:
     half = {"tensorParallel": 2, "expertParallel": 2}
-    assert graph_problems(resolved(OLD_GUIDE, GB200, prefill=half, decode=half)) == []
+    assert knob_problems(resolved(OLD_GUIDE, GB200, prefill=half, decode=half)) == []
 
 
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
@@ -190,7 +190,7 @@ def test_every_target_is_accepted_as_published_on_each_of_its_gpus(target: Targe
             and (instance.gpus >= 4 or not target.gpu_models)
             and (target.name, instance.gpu) != SPLIT_BY_HAND
         ):
-            assert graph_problems(resolved(target.name, instance.name, 2)) == []
+            assert knob_problems(resolved(target.name, instance.name, 2)) == []
 
 
 def test_a_platform_older_than_the_graph_is_refused() -> None:
@@ -207,11 +207,11 @@ def test_a_platform_older_than_the_graph_is_refused() -> None:
 
 
 def test_a_further_graph_is_named_by_its_own_key() -> None:
-    (problem,) = graph_problems(resolved(GUIDE, B200, key="graphs[1]", decode={"maxBatchSize": 256}))
+    (problem,) = knob_problems(resolved(GUIDE, B200, key="graphs[1]", decode={"maxBatchSize": 256}))
     assert problem.startswith("graphs[1].decode.maxBatchSize: 256 is above 128")
 
 
 def test_a_role_that_the_target_lacks_is_refused() -> None:
-    assert graph_problems(resolved(GUIDE, B200, worker={"replicas": 2})) == [
+    assert knob_problems(resolved(GUIDE, B200, worker={"replicas": 2})) == [
         "graph.worker: target trtllm-disagg-b200 has no such role; its roles are decode, prefill"
     ]

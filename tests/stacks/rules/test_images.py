@@ -2,7 +2,7 @@
 
 import pytest
 
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from stacks.rules.images import image_problems
 from targets.plan import GraphPlan
 from tests.plans import resolved
@@ -69,7 +69,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_is_refused_with_this_message_and_no_other(name: str) -> None:
     refused, message = REFUSED[name]
-    assert "\n".join(image_problems(refused)) == "\n".join(graph_problems(refused)) == message
+    assert "\n".join(image_problems(refused)) == "\n".join(knob_problems(refused)) == message
 
 
 ACCEPTED = {
@@ -95,4 +95,4 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_not_refused(name: str) -> None:
-    assert graph_problems(ACCEPTED[name]) == []
+    assert knob_problems(ACCEPTED[name]) == []

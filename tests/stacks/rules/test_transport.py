@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from targets.plan import GraphPlan
 from tests.plans import resolved
 
@@ -150,7 +150,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_is_refused_with_this_message(name: str) -> None:
     refused, message = REFUSED[name]
-    assert graph_problems(refused) == [message]
+    assert knob_problems(refused) == [message]
 
 
 ACCEPTED = {
@@ -170,4 +170,4 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_not_refused(name: str) -> None:
-    assert graph_problems(ACCEPTED[name]) == []
+    assert knob_problems(ACCEPTED[name]) == []

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stacks.rules.graphs import graph_problems
+from stacks.rules.graphs import knob_problems
 from stacks.rules.workers import worker_problems
 from targets.plan import GraphPlan
 from tests.plans import resolved
@@ -78,7 +78,7 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_is_refused_with_this_message_and_no_other(name: str) -> None:
     refused, message = REFUSED[name]
-    assert "\n".join(worker_problems(refused)) == "\n".join(graph_problems(refused)) == message
+    assert "\n".join(worker_problems(refused)) == "\n".join(knob_problems(refused)) == message
 
 
 ACCEPTED = {
@@ -92,4 +92,4 @@ ACCEPTED = {
 
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_not_refused(name: str) -> None:
-    assert graph_problems(ACCEPTED[name]) == []
+    assert knob_problems(ACCEPTED[name]) == []
