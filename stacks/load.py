@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pulumi
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 from stacks.plan import StackPlan, resolve
 from stacks.rules.pools import assignment_problems
 from stacks.rules.stack import cluster_problems, graph_problems
-from stacks.sentences import SECRET_SECTIONS, by_alias, sentences
+from stacks.sentences import by_alias, sentences
 from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings
 
 
@@ -74,8 +75,6 @@ def _value(key: str, text: str) -> Any:
         return text
     if key in SWITCHES and text in ("off", "false"):
         return {"enabled": False}
-    try:
+    with suppress(ValueError):
         return json.loads(text)
-    except ValueError:
-        given = "[secret]" if key in SECRET_SECTIONS else repr(text)
-        raise ConfigError(f"{PROJECT}:{key}: {given} is not an object; write its keys below it") from None
+    return text

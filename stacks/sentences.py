@@ -14,7 +14,7 @@ from targets.catalogue import TARGETS
 
 _SECRET_KEYS = {"token", "apiKey", "apiKeys"}
 """Keys whose value no message may show."""
-SECRET_SECTIONS = {"huggingFace", "ingress", "ngc"}
+_SECRET_SECTIONS = {"huggingFace", "ingress", "ngc"}
 """Where they are; what is written there in another way may be such a value."""
 _MISPLACED = {"dict_type", "extra_forbidden", "model_attributes_type", "model_type"}
 """pydantic's words for a value under no key, or under one that is not known."""
@@ -70,7 +70,7 @@ def _dotted(path: Iterable[int | str]) -> str:
 
 def _shown(path: list[str], error: ErrorDetails) -> str:
     given, misplaced = error["input"], error["type"] in _MISPLACED
-    if _SECRET_KEYS & {*path} or (misplaced and path[0] in SECRET_SECTIONS):
+    if _SECRET_KEYS & {*path} or (misplaced and path[0] in _SECRET_SECTIONS):
         return "[secret]"
     return "{" + ", ".join(map(str, given)) + "}" if isinstance(given, Mapping) else repr(given)
 

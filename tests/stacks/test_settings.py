@@ -247,8 +247,11 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
     }
     assert from_text(config, set()).main.name == "mocker-disagg"
     with pytest.raises(ConfigError) as refusal:
-        from_text({**config, f"{PROJECT}:graph": "gpt-oss"}, set())
-    assert str(refusal.value) == f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it"
+        from_text({**config, f"{PROJECT}:graph": "gpt-oss", f"{PROJECT}:ngc": "nvapi-1"}, set())
+    assert str(refusal.value).splitlines() == [
+        f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it",
+        f"{PROJECT}:ngc: [secret] is not an object; write its keys below it",
+    ]
 
 
 @pytest.mark.parametrize("target", TARGETS)
