@@ -18,8 +18,8 @@ from components.services.platform import DynamoPlatform
 from components.services.time_to_live import TimeToLive, TimeToLiveArgs
 from facts.releases import graph_api_version
 from manifests.names import TOKEN_SECRET
-from manifests.services.time_to_live import NodeGroups, TimeToLiveSpec
-from stacks import outputs
+from manifests.services.time_to_live import TimeToLiveSpec
+from stacks import outputs, wiring
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster, StackClusterSettings
 from stacks.wiring import secrets, services
@@ -88,9 +88,7 @@ def build(stack: StackPlan) -> dict[str, Any]:
 def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None:
     if plan.image.build is None:
         return None
-    from stacks.wiring import images as wiring_images  # noqa: PLC0415  no other stack loads pulumi_aws
-
-    return wiring_images.built_image(stack, plan)
+    return wiring.images.built_image(stack, plan)
 
 
 def _cluster(stack: StackPlan) -> Cluster:
@@ -106,9 +104,7 @@ def _cluster(stack: StackPlan) -> Cluster:
 def _eks(stack: StackPlan) -> "Eks | None":
     if not isinstance(stack.cluster, AwsCluster):
         return None
-    from stacks.wiring import eks as wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
-
-    return wiring_eks.eks(stack)
+    return wiring.eks.eks(stack)
 
 
 def _gpu_nodes(
@@ -117,10 +113,8 @@ def _gpu_nodes(
     """What makes GPUs usable, and the pools by name."""
     if eks is None:
         return [], {}
-    from stacks.wiring import eks as wiring_eks  # noqa: PLC0415  no other stack loads pulumi_aws
-
-    enablement = wiring_eks.gpu_enablement(stack, eks)
-    return enablement, wiring_eks.gpu_pools(stack, eks, [*before_paying, *enablement])
+    enablement = wiring.eks.gpu_enablement(stack, eks)
+    return enablement, wiring.eks.gpu_pools(stack, eks, [*before_paying, *enablement])
 
 
 def _nodes_of(plan: GraphPlan, pools: "Mapping[str, GpuNodePool]") -> list[pulumi.Resource]:
@@ -136,9 +130,7 @@ def _secrets(
     namespaces = [stack.cluster.namespace, *([stack.platform.namespace] if own else [])]
     access: list[pulumi.Resource] = []
     if eks is not None:
-        from stacks.wiring import eks_services as wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
-
-        access = wiring_eks_services.secret_access(stack, eks)
+        access = wiring.eks_services.secret_access(stack, eks)
     external = secrets.external_secrets(stack, namespaces, [*own, *access], cluster)
     token = secrets.token_secret(stack, external, cluster)
     pull_secret = secrets.pull_secret(stack, namespaces, [*own, *external], cluster)
@@ -149,11 +141,9 @@ def _storage(stack: StackPlan, eks: "Eks | None", cluster: Cluster) -> Storage:
     """Where the model cache's claim comes from, or the bucket in its place."""
     if eks is None or stack.cache.kind == "class":
         return services.storage(stack, cluster)
-    from stacks.wiring import eks_services as wiring_eks_services  # noqa: PLC0415  no other stack loads pulumi_aws
-
     if stack.cache.kind == "s3":
-        return wiring_eks_services.model_bucket(stack, eks)
-    return wiring_eks_services.storage(stack, eks)
+        return wiring.eks_services.model_bucket(stack, eks)
+    return wiring.eks_services.storage(stack, eks)
 
 
 def _model_cache(
@@ -200,21 +190,7 @@ def _time_to_live(
     """What ends the stack, and the output that says when. GPU nodes wait for it: a broken `up` ends too."""
     if stack.billing.tags.end is None:
         return [], {}
-    groups, rights = None, []
-    if eks is not None and isinstance(stack.cluster, AwsCluster):
-        from components.services.shrink_role import ShrinkRole, ShrinkRoleArgs  # noqa: PLC0415  it loads pulumi_aws
-
-        name = pulumi.get_stack()
-        groups = NodeGroups(
-            cluster=stack.cluster.name or eks.cluster.name, region=stack.cluster.region, stack=name
-        )
-        role = ShrinkRoleArgs(
-            cluster_name=eks.cluster.name,
-            cluster_arn=eks.cluster.arn,
-            namespace=stack.cluster.namespace,
-            stack=name,
-        )
-        rights = [ShrinkRole("shrink-gpu-pools", role, pulumi.ResourceOptions(providers=[eks.provider]))]
+    groups, rights = wiring.eks_services.shrink_role(stack, eks) if eks else (None, [])
     end = TimeToLive(
         "time-to-live",
         TimeToLiveArgs(

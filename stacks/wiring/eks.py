@@ -1,4 +1,4 @@
-"""Wiring of stacks on EKS. The program imports this module for them alone: it brings pulumi_aws with it."""
+"""Wiring of stacks on EKS."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Wiring of what graphs need from AWS. The program imports this module for EKS stacks alone: it brings pulumi_aws."""
+"""Wiring of what graphs need from AWS."""
 
 import pulumi
 
@@ -6,9 +6,11 @@ from components.cache.model_bucket import ModelBucket, ModelBucketArgs
 from components.cache.model_cache import Bucket
 from components.cache.storage import EfsCache, EfsCacheArgs, LustreCache, LustreCacheArgs, Network
 from components.services.secret_access import SecretAccess, SecretAccessArgs
+from components.services.shrink_role import ShrinkRole, ShrinkRoleArgs
 from facts.weights import room_gib
 from manifests.cache import bucket
 from manifests.cache.storage import volume_name
+from manifests.services.time_to_live import NodeGroups
 from stacks.plan import StackPlan
 from stacks.sections.cluster import AwsCluster
 from stacks.wiring.eks import Eks
@@ -83,3 +85,14 @@ def secret_access(stack: StackPlan, eks: Eks) -> list[pulumi.Resource]:
         return []
     args = SecretAccessArgs(cluster_name=eks.cluster.name, secrets=secrets)
     return [SecretAccess("secret-access", args, pulumi.ResourceOptions(providers=[eks.provider]))]
+
+
+def shrink_role(stack: StackPlan, eks: Eks) -> tuple[NodeGroups, list[pulumi.Resource]]:
+    """The node groups that the time to live empties, and the role that lets it."""
+    cluster, name = stack.cluster, pulumi.get_stack()
+    assert isinstance(cluster, AwsCluster)
+    args = ShrinkRoleArgs(
+        cluster_name=eks.cluster.name, cluster_arn=eks.cluster.arn, namespace=cluster.namespace, stack=name
+    )
+    role = ShrinkRole("shrink-gpu-pools", args, pulumi.ResourceOptions(providers=[eks.provider]))
+    return NodeGroups(cluster=cluster.name or eks.cluster.name, region=cluster.region, stack=name), [role]

@@ -1,4 +1,4 @@
-"""Wiring of images that a stack builds itself. The program imports this module for them alone: it brings pulumi_aws."""
+"""Wiring of images that a stack builds itself."""
 
 import pulumi
 
