@@ -49,23 +49,24 @@ GPU_MEMORY_MIB = {
 
 @dataclass(frozen=True, kw_only=True)
 class InstanceType:
-    """One EC2 instance type.
-
-    memory_gib, vcpus: of the whole node. gpus: GPUs of the node. efa_devices: the node's `vpc.amazonaws.com/efa`.
-    nvme_gb: local NVMe as (disks, GB each). regions: where EC2 offers the type, None where no list says.
-    nodes_per_ultraserver: sizes in which the type is sold, empty where single nodes are.
-    """
+    """One EC2 instance type."""
 
     name: str
     arch: Arch
     vcpus: int
     memory_gib: int
     gpu: Gpu | None = None
+    """Its GPUs' model, None for a CPU node."""
     gpus: int = 0
+    """GPUs of a node."""
     efa_devices: int = 0
+    """The node's `vpc.amazonaws.com/efa`; `interfaces` lays them out."""
     nvme_gb: tuple[int, int] = (0, 0)
+    """Local NVMe as (disks, GB each)."""
     regions: frozenset[str] | None = None
+    """Where EC2 offers the type, None where no list says."""
     nodes_per_ultraserver: tuple[int, ...] = ()
+    """Sizes in which the type is sold, empty where single nodes are."""
 
     @property
     def family(self) -> str:

@@ -87,16 +87,22 @@ class StackPlan:
     target: Target
     """The main graph's published system."""
     cluster: ClusterSettings
+    """Where it runs."""
     pools: tuple[PoolPlan, ...]
     """The GPU nodes, those of the main graph first."""
     graphs: tuple[GraphPlan, ...]
     """The main graph first."""
     platform: PlatformPlan
+    """The Dynamo operator and what it needs."""
     cache: CacheSettings
+    """The model cache that all graphs share."""
     secrets: Secrets
     monitoring: MonitoringSettings
+    """Prometheus, Grafana and what is alerted about."""
     autoscaling: AutoscalingSettings
+    """Who decides how many workers the graphs have."""
     ingress: IngressSettings | None
+    """The main graph's endpoint outside the cluster, None for none."""
     checks: Checks
     billing: Billing
 

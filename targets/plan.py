@@ -22,16 +22,27 @@ class GraphPlan:
     key: str
     """Where its settings stand in the stack's config, for messages."""
     name: str
+    """Of its DynamoGraphDeployment."""
     target: Target
+    """The published system that it is."""
     version: Version
+    """Its Dynamo release, which decides flags and fields; the image's own may be another build of it."""
     image: ImagePlan
+    """What its pods run."""
     frontend: FrontendPlan
+    """What answers HTTP and routes to the workers."""
     workers: tuple[WorkerPlan, ...]
+    """One entry a role, with how many workers of it."""
     pool: Pool
+    """The GPU nodes that its workers run on."""
     handover: Handover
+    """How KV cache comes from prefill to decode."""
     cache: CacheUse
+    """Where the weights are, and how pods get them."""
     operation: Operation
+    """What holds of all of its pods."""
     unused: Unused
+    """What its stack said and the target has no use for, for refusals."""
 
     @property
     def transport(self) -> Transport:

@@ -10,19 +10,20 @@ from targets.target import Target
 
 @dataclass(frozen=True, kw_only=True)
 class Pool:
-    """The nodes a graph's workers may use. key: where it stands in the stack's config, for messages.
-
-    name: unique in the stack. alike: names of the stack's other pools with GPUs of the same model, which the GPU's
-    label does not tell it from. runs: whether it has nodes now; graphs are not deployed onto one that has none.
-    efa: whether its nodes have the EFA devices of their instance type, as AWS's have.
-    """
+    """The nodes a graph's workers may use."""
 
     instance: InstanceType
+    """What each node is."""
     nodes: int
+    """How many of them."""
     key: str = "pool"
+    """Where it stands in the stack's config, for messages."""
     name: str = MAIN_POOL
+    """Unique in the stack."""
     alike: tuple[str, ...] = ()
+    """Names of the stack's other pools with GPUs of the same model, which the GPU's label does not tell it from."""
     runs: bool = True
+    """Whether it has nodes now; graphs are not deployed onto one that has none."""
     node_selector: tuple[tuple[str, str], ...] = ()
     """More labels of its nodes, key and value."""
     tolerations: tuple[Toleration, ...] = ()
@@ -30,6 +31,7 @@ class Pool:
     gpu_product: str | None = None
     """What its nodes' GPU product label says, None where it is GPU Feature Discovery's."""
     efa: bool = True
+    """Whether its nodes have the EFA devices of their instance type, as AWS's have."""
 
     @property
     def gpus(self) -> int:

@@ -14,22 +14,23 @@ _OLDEST = Version(0, 4)
 
 @dataclass(frozen=True, kw_only=True)
 class PublishedWorker:
-    """One role of a target as published.
-
-    knobs: settings of its engine; None means that the source leaves one to the engine.
-    cuda_graph_batch: largest batch captured as CUDA graph. engine_file: the rest of TensorRT-LLM's YAML.
-    arguments: further engine arguments, as published. env: environment of this role alone. requests: CPU and memory
-    that a pod asks for beside its GPUs.
-    """
+    """One role of a target as published."""
 
     role: Role
     replicas: int = 1
+    """Workers of the role."""
     knobs: EngineKnobs = field(default_factory=EngineKnobs)
+    """Settings of its engine; None means that the source leaves one to the engine."""
     cuda_graph_batch: int | None = None
+    """Largest batch captured as CUDA graph, None for the engine's own."""
     engine_file: Mapping[str, Any] = field(default_factory=dict)
+    """The rest of TensorRT-LLM's YAML."""
     arguments: tuple[str, ...] = ()
+    """More engine arguments, as published."""
     env: Mapping[str, str] = field(default_factory=dict)
+    """Environment of this role alone."""
     requests: Mapping[str, str] = field(default_factory=dict)
+    """CPU and memory that a pod asks for beside its GPUs."""
 
     @property
     def gpus(self) -> int:
