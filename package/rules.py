@@ -26,7 +26,7 @@ def _of_graph(graph: Graph) -> Iterator[str]:
     try:
         plan = graph.plan
     except ValidationError as invalid:
-        yield from (each.replace(":", ".", 1) for each in sentences(invalid, GraphKnobs, "graph.knobs"))
+        yield from (each.replace(":", ".", 1) for each in sentences(invalid, GraphKnobs, "graph.knobs", ()))
         return
     if plan.image.build is not None:
         yield "graph.knobs.image.build: stacks build images, components do not; give image"

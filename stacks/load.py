@@ -1,5 +1,6 @@
 """The only reader of `pulumi.Config`: from a stack's config to its plan, or to a sentence for each of its problems."""
 
+import difflib
 import json
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -20,9 +21,10 @@ def load() -> StackPlan:
     """Read and check the stack's config. Raises ConfigError with one line a problem."""
     config = pulumi.Config(PROJECT)
     # The environment tells unknown keys too; an inline program of the Automation API has its config elsewhere.
-    written = {key.removeprefix(f"{PROJECT}:") for key in get_config_env() if key.startswith(f"{PROJECT}:")}
-    values = {key: config.get(key) for key in sorted({*by_alias(Settings), *written})}
-    given = {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
+    written = get_config_env()
+    own = {key.removeprefix(f"{PROJECT}:") for key in written if key.startswith(f"{PROJECT}:")}
+    values = {key: config.get(key) for key in sorted({*by_alias(Settings), *own})}
+    given = dict(written) | {f"{PROJECT}:{key}": text for key, text in values.items() if text is not None}
     return from_text(given, {key for key in given if is_config_secret(key)})
 
 
@@ -31,6 +33,10 @@ def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
     own = {
         key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")
     }
+    for key in config:
+        namespace, _, name = key.partition(":")
+        if namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT], cutoff=0.8):
+            raise ConfigError(f"{key}: nothing reads keys of {namespace}; write {PROJECT}:{name}")
     return parse(
         {key: _value(key, text) for key, text in sorted(own.items())},
         {key.removeprefix(f"{PROJECT}:") for key in secret_keys},
@@ -40,9 +46,9 @@ def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
 def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
     """A stack from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
     try:
-        settings = Settings.model_validate(values)
+        settings = Settings.model_validate(values, by_alias=True, by_name=False)
     except ValidationError as invalid:
-        raise ConfigError("\n".join(sentences(invalid, Settings, PROJECT))) from None
+        raise ConfigError("\n".join(sentences(invalid, Settings, PROJECT, secret_keys))) from None
     stack = resolve(settings)
     unassigned = list(assignment_problems(settings.pools, settings.graphs))
     found = [
@@ -71,7 +77,7 @@ def _plain_secrets(settings: Settings, secret_keys: Collection[str]) -> Iterator
 
 
 def _value(key: str, text: str) -> Any:
-    if key in PLAIN_KEYS or key not in by_alias(Settings):
+    if key in PLAIN_KEYS:
         return text
     if key in SWITCHES and text in ("off", "false"):
         return {"enabled": False}

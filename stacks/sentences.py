@@ -2,32 +2,34 @@
 
 import difflib
 import types
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
-from pydantic_core import ErrorDetails
 
+from stacks.hidden import HIDDEN, shown
 from stacks.sections.cluster import CLUSTER_KINDS
 from targets.catalogue import TARGETS
 
-_SECRET_KEYS = {"token", "apiKey", "apiKeys"}
-"""Keys whose value no message may show."""
-_SECRET_SECTIONS = {"huggingFace", "ingress", "ngc"}
-"""Where they are; what is written there in another way may be such a value."""
 _MISPLACED = {"dict_type", "extra_forbidden", "model_attributes_type", "model_type"}
 """pydantic's words for a value under no key, or under one that is not known."""
 
 
-def sentences(invalid: ValidationError, settings: type[BaseModel], project: str) -> Iterator[str]:
+def sentences(
+    invalid: ValidationError, settings: type[BaseModel], project: str, encrypted: Collection[str]
+) -> Iterator[str]:
     """One for each error: the key, the value, what is allowed.
 
-    settings: model of the whole stack file. project: whose keys they are.
+    settings: model of the whole stack file. project: whose keys they are. encrypted: sections that hold a secret.
     """
     for error in invalid.errors():
         path = [str(part) for part in error["loc"]]
-        key, given = f"{project}:{_dotted(_without_kind(error['loc']))}", _shown(path, error)
+        misplaced = error["type"] in _MISPLACED
+        given = shown(path, error["input"], misplaced=misplaced, encrypted=path[0] in encrypted)
+        # Where the key itself is wrong, it is the value that is shown, or hidden.
+        place = error["loc"][:-2] if path[-1] == "[key]" and given == HIDDEN else error["loc"]
+        key = f"{project}:{_dotted(_without_kind(place))}"
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
@@ -66,13 +68,6 @@ def _dotted(path: Iterable[int | str]) -> str:
     """The key as Pulumi writes paths: `graphs[0].name`. pydantic marks a mapping's key itself by `[key]`."""
     parts = (part for part in path if part != "[key]")
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
-
-
-def _shown(path: list[str], error: ErrorDetails) -> str:
-    given, misplaced = error["input"], error["type"] in _MISPLACED
-    if _SECRET_KEYS & {*path} or (misplaced and path[0] in _SECRET_SECTIONS):
-        return "[secret]"
-    return "{" + ", ".join(map(str, given)) + "}" if isinstance(given, Mapping) else repr(given)
 
 
 def _fields(settings: type[BaseModel], path: list[str]) -> dict[str, FieldInfo]:

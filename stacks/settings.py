@@ -6,6 +6,7 @@ from typing import Annotated
 import pulumi
 from pydantic import Field
 
+from stacks.hidden import without_secrets
 from stacks.sections.autoscaling import AutoscalingSettings
 from stacks.sections.benchmark import BenchmarkSettings
 from stacks.sections.cache import CacheSettings
@@ -35,6 +36,9 @@ SWITCHES = {"verify"}
 
 class ConfigError(UserError, pulumi.RunError):
     """The stack's config cannot be used; the message has one sentence a problem and is all that users see."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(without_secrets(message))
 
 
 class InfrastructureSettings(Strict):

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from ops.fingerprint import placeholder
+from ops.pulumi import yaml_file
 from targets.errors import UserError
 
 
@@ -34,14 +33,13 @@ class StackFile:
         """Read both files. stack: its name, or `organization/name`. Raises StackFileError."""
         stack = short_name(stack)
         path = project / f"Pulumi.{stack}.yaml"
-        if not path.exists():
+        if stack not in stacks(project):
             raise StackFileError(
                 f"--stack: {stack!r} has no {path.name} here; choose one of {', '.join(stacks(project))}"
             )
-        described = _read(project / "Pulumi.yaml")
+        described, content = yaml_file.read(project / "Pulumi.yaml"), yaml_file.read(path)
         name = str(described["name"])
-        content = _read(path)
-        values = _defaults(name, described.get("config") or {}) | (content.get("config") or {})
+        values = _defaults(name, described.get("config") or {}) | _own(name, path.name, content.get("config"))
         return cls(
             project=name,
             stack=stack,
@@ -66,18 +64,29 @@ def short_name(stack: str) -> str:
 def stacks(project: Path) -> list[str]:
     """Names of the project's stacks, those with a config file."""
     return sorted(
-        path.name.removeprefix("Pulumi.").removesuffix(".yaml") for path in project.glob("Pulumi.*.yaml")
+        path.name.removeprefix("Pulumi.").removesuffix(".yaml")
+        for path in project.glob("Pulumi.*.yaml")
+        if path.is_file()
     )
 
 
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        content = yaml.safe_load(path.read_text())
-    except yaml.YAMLError as error:
-        raise StackFileError(f"{path.name} is not YAML: {error}") from None
-    if not isinstance(content, dict):
-        raise StackFileError(f"{path.name} is not a mapping of keys to values")
-    return content
+def _own(project: str, file: str, config: Any) -> dict[str, Any]:
+    """The stack's values by full key; one without a namespace is the project's, as for Pulumi."""
+    if not isinstance(config, Mapping | None):
+        raise StackFileError(f"{file}: config: not a mapping of keys to values; write each key below it")
+    values: dict[str, Any] = {}
+    for key, value in (config or {}).items():
+        full = _full(project, key)
+        if full in values:
+            raise StackFileError(
+                f"{file}: config: {full} is there twice, once without its namespace; keep one"
+            )
+        values[full] = value
+    return values
+
+
+def _full(project: str, key: str) -> str:
+    return key if ":" in key else f"{project}:{key}"
 
 
 def _environments(declared: Any) -> tuple[str, ...]:
@@ -91,7 +100,7 @@ def _defaults(project: str, declared: Mapping[str, Any]) -> dict[str, Any]:
     """Values that Pulumi.yaml gives to every stack."""
     given = {}
     for key, declaration in declared.items():
-        full = key if ":" in key else f"{project}:{key}"
+        full = _full(project, key)
         if not isinstance(declaration, Mapping):
             given[full] = declaration
         elif "value" in declaration or "default" in declaration:

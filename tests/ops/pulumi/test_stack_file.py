@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from ops.pulumi.stack_file import StackFile, StackFileError, stacks
+from targets.errors import UserError
 
 PROJECT_FILE = """
 name: ours
@@ -77,8 +78,38 @@ def test_a_name_with_its_organization_is_the_same_stack(project: Path) -> None:
 
 @pytest.mark.parametrize("text", ["config: [", "- a", "just text"])
 def test_what_is_no_stack_file_is_refused_by_its_name(project: Path, text: str) -> None:
-    with pytest.raises(StackFileError, match=r"Pulumi\.dev\.yaml is not"):
+    with pytest.raises(UserError, match=r"Pulumi\.dev\.yaml is not"):
         written(project, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[a, b]", "config: not a mapping of keys to values; write each key below it"),
+        ("text", "config: not a mapping of keys to values; write each key below it"),
+        ("{a: 1, 'ours:a': 2}", "config: ours:a is there twice, once without its namespace; keep one"),
+    ],
+)
+def test_a_config_that_pulumi_would_not_read_either(project: Path, text: str, message: str) -> None:
+    with pytest.raises(StackFileError) as error:
+        written(project, f"config: {text}")
+    assert str(error.value) == f"Pulumi.dev.yaml: {message}"
+
+
+def test_a_key_without_a_namespace_is_the_projects_as_for_pulumi(project: Path) -> None:
+    assert written(project, "config: {declared: mine, 'aws:region': us-west-2}").config == {
+        "aws:region": "us-west-2",
+        "ours:declared": "mine",
+        "ours:plain": "1",
+        "ours:valued": "also",
+    }
+
+
+def test_a_name_that_no_file_can_have_is_refused_like_any_other(project: Path) -> None:
+    (project / "Pulumi.folder.yaml").mkdir()
+    for name in ("x" * 300, "folder"):
+        with pytest.raises(StackFileError, match="has no Pulumi"):
+            StackFile.load(project, name)
 
 
 def test_a_stack_that_is_not_there_lists_those_that_are(project: Path) -> None:

@@ -1,0 +1,111 @@
+"""No refusal shows a token, wherever it was written by mistake."""
+
+import json
+from typing import Any
+
+import pytest
+
+from stacks.load import from_text
+from stacks.settings import PROJECT, ConfigError
+
+MARKER = "MARKERofOurs0123456789"
+"""Looks like nothing: hidden for where it stands."""
+HF = "hf_abcdefghijklmnopqrstuvwxyz01234567"
+"""Looks like what it is: hidden wherever it stands."""
+STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing", "efa": True}}
+INGRESS = {"host": "a.example.com", "gateway": "a/b"}
+
+MISPLACED: dict[str, dict[str, Any]] = {
+    "a mapping for it": {"huggingFace": {"token": {"oops": MARKER}}},
+    "a misspelt key": {"huggingFace": {"tokn": MARKER}},
+    "a key in capitals": {"huggingFace": {"HF_TOKEN": MARKER}},
+    "a list": {"huggingFace": [MARKER]},
+    "a list of mappings": {"huggingFace": [{"token": MARKER}]},
+    "the section itself": {"huggingFace": MARKER},
+    "half of an object": {"huggingFace": f'{{"token": "{MARKER}"'},
+    "half of another section's object": {"graph": f'{{"token": "{MARKER}"'},
+    "the name of a Secret": {"huggingFace": {"existingSecret": MARKER}},
+    "the name of a Secret in AWS": {"huggingFace": {"awsSecret": MARKER}},
+    "a value of AWS's": {"huggingFace": {"awsSecret": {"value": MARKER}}},
+    "NVIDIA's": {"ngc": MARKER},
+    "another name of NVIDIA's": {"ngc": {"key": MARKER}},
+    "a client's keys as text": {"ingress": {**INGRESS, "apiKeys": MARKER}},
+    "a client's keys as list": {"ingress": {**INGRESS, "apiKeys": [MARKER]}},
+    "another name of clients' keys": {"ingress": {**INGRESS, "api_keys": [MARKER]}},
+    "a client's name": {"ingress": {**INGRESS, "apiKeys": {f"a {MARKER}": "x"}}},
+    "a section that is none": {"hugging_face": {"token": MARKER}},
+    "a key that is none": {"hfToken": MARKER},
+    "NVIDIA's key that is none": {"ngcApiKey": MARKER},
+    "a key of the graph that is none": {"graph": {"hfToken": MARKER}},
+    "a pull Secret's name": {"graph": {"image": {"pullSecret": MARKER}}},
+}
+ANYWHERE: dict[str, dict[str, Any]] = {
+    "text for a section": {"tags": HF},
+    "a name": {"graph": {"name": HF}},
+    "a key": {"graph": {HF: 1}},
+    "a mapping's key": {"graphs": {HF: 1}},
+    "a choice": {"graph": {"frontend": {"routerMode": HF}}},
+    "a client's good name": {"ingress": {**INGRESS, "apiKeys": {HF: None}}},
+    "an address": {"monitoring": {"kind": "existing", "endpoint": f"http://me:{MARKER}@prom and more"}},
+    "an unknown section": {"other": HF},
+}
+
+
+def refusal(section: dict[str, Any], secret_keys: set[str]) -> str:
+    texts = {
+        f"{PROJECT}:{key}": each if isinstance(each, str) else json.dumps(each)
+        for key, each in (STACK | section).items()
+    }
+    with pytest.raises(ConfigError) as error:
+        from_text(texts, {f"{PROJECT}:{key}" for key in secret_keys})
+    return str(error.value)
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("name", MISPLACED)
+def test_a_token_is_hidden_where_it_belongs_elsewhere(name: str, encrypted: bool) -> None:
+    said = refusal(MISPLACED[name], set(MISPLACED[name]) if encrypted else set())
+    assert MARKER not in said
+    assert "[secret]" in said or "given {token}" in said
+
+
+@pytest.mark.parametrize("name", ANYWHERE)
+def test_what_looks_like_one_is_hidden_anywhere(name: str) -> None:
+    said = refusal(ANYWHERE[name], set())
+    assert HF not in said
+    assert MARKER not in said
+    assert "[secret]" in said
+
+
+def test_what_is_encrypted_is_hidden_in_any_section() -> None:
+    section = {"graph": {"name": MARKER}}
+    assert f"graph.name: {MARKER!r}: string" in refusal(section, set())
+    assert "graph.name: [secret]: string" in refusal(section, {"graph"})
+
+
+def test_what_is_no_secret_is_shown_beside_one() -> None:
+    section = {"ingress": {**INGRESS, "host": "NO", "apiKeys": {"a": "x"}}}
+    assert "ingress.host: 'NO': string" in refusal(section, {"ingress"})
+    assert "graph.decode.maxNumTokens: 'few': " in refusal(
+        {"graph": {"decode": {"maxNumTokens": "few"}}}, set()
+    )
+    assert "externalSecrets.refreshMinutes: 0: " in refusal({"externalSecrets": {"refreshMinutes": 0}}, set())
+
+
+def test_a_key_is_known_by_the_name_that_is_documented_alone() -> None:
+    said = refusal({"graph": {"dynamo_version": "1.4.2"}}, set())
+    assert "graph.dynamo_version: unknown key, given '1.4.2' (did you mean dynamoVersion?)" in said
+
+
+def test_a_long_value_is_cut() -> None:
+    said = refusal({"graph": {"name": "A" * 5000}}, set())
+    assert f"graph.name: '{'A' * 119}… (5002 characters): " in said
+
+
+@pytest.mark.parametrize("namespace", ["dynamo-gptoss", "dynamo_gpt_oss"])
+def test_a_misspelt_namespace_is_no_other_program_s(namespace: str) -> None:
+    own = {f"{PROJECT}:target": "mocker-disagg-cpu", f"{PROJECT}:cluster": json.dumps({"kind": "existing"})}
+    assert from_text(own | {"aws:region": "us-east-1", "kubernetes:context": "x"}, set())
+    with pytest.raises(ConfigError) as error:
+        from_text(own | {f"{namespace}:graph": "{}"}, set())
+    assert str(error.value) == f"{namespace}:graph: nothing reads keys of {namespace}; write {PROJECT}:graph"
