@@ -82,7 +82,7 @@ def describe(
             shape=shape_name(load),
             load=_load(load),
             points={point.name: _load(point.load) for point in measured},
-            commands={point.name: tuple(_shown(point)) for point in measured},
+            commands={point.name: tuple(_command_line(point)) for point in measured},
             differences=_differences(load),
         ),
         subject=Subject(
@@ -113,7 +113,7 @@ def _versions(graph: GraphPlan) -> dict[str, str]:
     }
 
 
-def _shown(point: LoadPoint) -> list[str]:
+def _command_line(point: LoadPoint) -> list[str]:
     """The point's command, without the places that differ between runs."""
     return benchmark_command.aiperf(
         point.load, url="$URL", tokenizer="$MODEL", artifacts=f"$RESULTS/{point.name}"

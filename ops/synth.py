@@ -32,28 +32,28 @@ def manifests(evaluation: Evaluation) -> list[Resource]:
     return [resource for resource in evaluation.resources if is_manifest(resource)]
 
 
-def masked(value: Any) -> Any:
+def mask(value: Any) -> Any:
     """The value with every secret replaced by a placeholder."""
     if isinstance(value, Secret):
         return placeholder(value.value)
     if isinstance(value, Mapping):
-        return {key: masked(item) for key, item in value.items()}
-    return [masked(item) for item in value] if isinstance(value, list) else value
+        return {key: mask(item) for key, item in value.items()}
+    return [mask(item) for item in value] if isinstance(value, list) else value
 
 
-def described(evaluation: Evaluation) -> dict[str, Any]:
+def describe(evaluation: Evaluation) -> dict[str, Any]:
     """The content of resources.json."""
     return {
         "stack": evaluation.stack,
-        "outputs": masked(evaluation.outputs),
-        "resources": [_described(resource) for resource in evaluation.resources],
+        "outputs": mask(evaluation.outputs),
+        "resources": [_describe_resource(resource) for resource in evaluation.resources],
     }
 
 
 def render(evaluation: Evaluation, form: Format) -> str:
     """All of it as one text, YAML or JSON."""
     if form is Format.JSON:
-        return json.dumps(described(evaluation), indent=2, sort_keys=True) + "\n"
+        return json.dumps(describe(evaluation), indent=2, sort_keys=True) + "\n"
     return "---\n".join(_yaml(resource) for resource in manifests(evaluation))
 
 
@@ -72,7 +72,7 @@ def write_tree(evaluation: Evaluation, folder: Path) -> Iterator[Path]:
         yield path
 
 
-def _described(resource: Resource) -> dict[str, Any]:
+def _describe_resource(resource: Resource) -> dict[str, Any]:
     written: dict[str, Any] = {
         "urn": resource.urn,
         "type": resource.type,
@@ -80,7 +80,7 @@ def _described(resource: Resource) -> dict[str, Any]:
         "parent": resource.parent,
         "dependencies": list(resource.dependencies),
         "propertyDependencies": {key: list(urns) for key, urns in resource.property_dependencies.items()},
-        "inputs": masked(resource.inputs),
+        "inputs": mask(resource.inputs),
         "options": dict(resource.options),
     }
     if resource.aliases:
@@ -104,4 +104,4 @@ _Dumper.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), 
 
 
 def _yaml(resource: Resource) -> str:
-    return yaml.dump(masked(resource.inputs), Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1000)
+    return yaml.dump(mask(resource.inputs), Dumper=_Dumper, sort_keys=True, allow_unicode=True, width=1000)

@@ -70,7 +70,7 @@ def verify(  # noqa: PLR0917 each is an option of the command line
                 engine=engine,
             )
         )
-        results = list(_shown(endpoint, expected, wait, quiet=json_))
+        results = list(_show(endpoint, expected, wait, quiet=json_))
     if json_:
         whole = summary(endpoint.url, results)
         typer.echo(json.dumps(whole | {"simulated": endpoint.simulated}, indent=1))
@@ -97,7 +97,7 @@ def _where(stack: Stack | None, url: str | None, wait: float) -> Iterator[Endpoi
         yield endpoint
 
 
-def _shown(endpoint: Endpoint, expected: Expectation, wait: float, *, quiet: bool) -> Iterator[Result]:
+def _show(endpoint: Endpoint, expected: Expectation, wait: float, *, quiet: bool) -> Iterator[Result]:
     """The results as they come, each printed unless `quiet`."""
     began = time.monotonic()
     failed: list[str] = []

@@ -73,7 +73,7 @@ def _schema(schema: dict[str, Any], records: dict[str, type]) -> dict[str, Any]:
     for name, record in records.items():
         resource = schema["resources"][f"{NAME}:index:{name}"]
         resource["requiredInputs"] = _describe(schema, resource["inputProperties"], record)
-    tidied: dict[str, Any] = _tidied({**schema, "config": {}})
+    tidied: dict[str, Any] = _tidy({**schema, "config": {}})
     return tidied
 
 
@@ -108,16 +108,16 @@ def _identifier(text: str) -> str:
     return f"T{name}" if name[0].isdigit() else name
 
 
-def _tidied(value: Any, *, item: bool = False) -> Any:
+def _tidy(value: Any, *, item: bool = False) -> Any:
     """As Pulumi's CLI shows it: descriptions in one line and of no items, and nothing that says nothing."""
     if isinstance(value, list):
-        return [_tidied(each) for each in value]
+        return [_tidy(each) for each in value]
     if isinstance(value, str):
         return " ".join(value.split())
     if not isinstance(value, dict):
         return value
     return {
-        key: _tidied(each, item=key in ("items", "additionalProperties"))
+        key: _tidy(each, item=key in ("items", "additionalProperties"))
         for key, each in sorted(value.items())
         if (key == "config" or each not in (None, [], {})) and not (item and key == "description")
     }

@@ -195,7 +195,7 @@ class EngineKnobs(Limits, Parallelism):
         """Name and value of those that have one."""
         return ((name, value) for name, value in self if name in KNOBS and value is not None)
 
-    def changed(self, by: "EngineKnobs") -> "EngineKnobs":
+    def override(self, by: "EngineKnobs") -> "EngineKnobs":
         """These settings with whatever the others have a value for."""
         return self.model_copy(update=dict(by.values()))
 

@@ -139,7 +139,7 @@ def _may_share_a_pod(target: Target, workers: Iterable[WorkerPlan], version: Ver
 def _worker(published: PublishedWorker, knobs: RoleKnobs) -> WorkerPlan:
     replicas = published.replicas if knobs.replicas is None else knobs.replicas
     return WorkerPlan(
-        worker=replace(published, replicas=replicas, knobs=published.knobs.changed(knobs)),
+        worker=replace(published, replicas=replicas, knobs=published.knobs.override(knobs)),
         nodes=knobs.nodes,
         extra_args=knobs.extra_args,
         env=dict(knobs.env),

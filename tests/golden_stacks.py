@@ -20,7 +20,7 @@ from ops.diff.changes import MISSING
 from ops.diff.compare import field_changes
 from ops.evaluate import UNKNOWN, Recorder, Resource, dependency_order, run
 from ops.pulumi.stack_file import StackFile
-from ops.synth import is_manifest, masked
+from ops.synth import is_manifest, mask
 from stacks.load import from_text
 from targets.plan import GraphPlan
 from tests.golden_graphs import CASES, documents, plan
@@ -82,7 +82,7 @@ def _is_chart(resource: Resource) -> bool:
 
 
 def _object(stack: str, resource: Resource) -> dict[str, Any]:
-    written: dict[str, Any] = masked(resource.inputs)
+    written: dict[str, Any] = mask(resource.inputs)
     if _is_chart(resource):
         return {"kind": "Release", **written}
     if written["kind"] == "DynamoGraphDeployment":
@@ -162,7 +162,7 @@ def aws(stack: str) -> str | None:
 
 def _entry(resource: Resource, kinds: Mapping[str, str]) -> dict[str, Any]:
     entry = {}
-    for key, value in masked(resource.inputs).items():
+    for key, value in mask(resource.inputs).items():
         sources = [kinds[urn] for urn in resource.property_dependencies.get(key, ())]
         entry[key] = _base64(value) if key == "userData" else _opened(value, sources)
     options = dict(resource.options)

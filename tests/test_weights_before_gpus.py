@@ -15,7 +15,7 @@ import pytest
 from manifests.names import DOWNLOAD_JOB
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
-from ops.synth import masked
+from ops.synth import mask
 from stacks.load import from_text
 from stacks.plan import StackPlan
 from stacks.pools import PoolPlan
@@ -142,7 +142,7 @@ def test_only_pools_name_the_gpu_instance(stack: str) -> None:
         naming = [
             resource
             for resource in resources.values()
-            if resource.type.startswith("aws:") and instance in json.dumps(masked(resource.inputs))
+            if resource.type.startswith("aws:") and instance in json.dumps(mask(resource.inputs))
         ]
         assert naming
         for resource in naming:

@@ -211,7 +211,7 @@ def job(spec: JobSpec) -> dict[str, Any]:
     fetched: dict[str, Any] = {}
     if spec.fetched_in is not None:
         served = Weights(model=MODEL_ID, revision=MODEL_REVISION, tokenizer_only=True)
-        fetched["initContainers"] = bucket.fetching(spec.fetched_in, [served], None)
+        fetched["initContainers"] = bucket.fetch_containers(spec.fetched_in, [served], None)
         fetched["serviceAccountName"] = bucket.NAME
     volumes = [pod_scripts.volume(spec.name), *_model_volumes(spec), _results_volume(spec)]
     digest = hashlib.sha256(json.dumps(config_map(spec)["data"]).encode()).hexdigest()[:16]

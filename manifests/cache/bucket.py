@@ -91,7 +91,7 @@ def _from_config_map(name: str, key: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"configMapKeyRef": {"name": NAME, "key": key}}}
 
 
-def fetching(image: str, models: Iterable[Weights], gib: int | None) -> list[dict[str, Any]]:
+def fetch_containers(image: str, models: Iterable[Weights], gib: int | None) -> list[dict[str, Any]]:
     """Init containers that copy models to the pod's disk. gib: of their weights, None for everything but those.
 
     As with copies from a shared cache, there is no limit beside the request: it would be the whole pod's.

@@ -25,7 +25,7 @@ def pod_cache(plan: GraphPlan, *, weights: bool) -> PodCache:
         return PodCache(
             volumes=bucket.volumes(gib),
             mount=mount(),
-            spec={"initContainers": bucket.fetching(plan.image.reference, models, gib)},
+            spec={"initContainers": bucket.fetch_containers(plan.image.reference, models, gib)},
         )
     shared = {
         "name": CACHE_CLAIM,

@@ -43,7 +43,7 @@ def _graph_rules(plan: GraphPlan, namespace: str, objectives: Objectives) -> Ite
     for role in (queries.FRONTEND_ROLE, *plan.pod_roles):
         yield _rule(
             "DynamoRoleMissing",
-            f"absent({queries.answering(namespace, plan.name, role)})",
+            f"absent({queries.answering_pods(namespace, plan.name, role)})",
             "5m",
             (
                 f"{plan.name} has no {role}",

@@ -99,7 +99,7 @@ def _graph(plan: GraphPlan, namespace: str) -> dashboard.Dashboard:
         _panel(
             "Workers up",
             "short",
-            *((f"count({queries.answering(namespace, plan.name, role)})", role) for role in roles),
+            *((f"count({queries.answering_pods(namespace, plan.name, role)})", role) for role in roles),
         ),
         _panel(
             "Requests at workers",

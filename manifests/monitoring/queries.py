@@ -55,7 +55,7 @@ def rate(counter: str, matchers: str, window: str = "5m", by: str | None = None)
     return f"sum{grouped} (rate({counter}{matchers}[{window}]))"
 
 
-def answering(namespace: str, graph: str, role: str) -> str:
+def answering_pods(namespace: str, graph: str, role: str) -> str:
     """One series a pod of the role that answers at its own port: that of its NIXL agent says nothing about it."""
     port = FRONTEND_PORT if role == FRONTEND_ROLE else WORKER_PORT
     endpoint = f'endpoint="{port}"'

@@ -134,7 +134,7 @@ def find(
     there = sorted(arn for arn in listed if is_there(session, arn))
     if mine is None or mine.cluster is None:
         return there
-    others = [arn for arn in there if not mine.made(arn) and not mine.has_cluster_name(listed[arn])]
+    others = [arn for arn in there if not mine.holds(arn) and not mine.has_cluster_name(listed[arn])]
     for arn in others:
         report(f"other {arn}: not in this state: of an earlier life, or of another's stack of that name")
     return [arn for arn in there if arn not in others]

@@ -26,7 +26,7 @@ class Own:
     region: str | None = None
     namespaces: frozenset[str] = frozenset()
 
-    def made(self, arn: str) -> bool:
+    def holds(self, arn: str) -> bool:
         """Whether the thing is in the state."""
         return arn in self.ids or arn.rpartition("/")[2] in self.ids or arn.rpartition(":")[2] in self.ids
 

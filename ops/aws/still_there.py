@@ -41,7 +41,7 @@ def _nat_gateway(ec2: Any, name: str, _: str) -> bool:
     return found["State"] not in _OVER
 
 
-def _tagged(ec2: Any, name: str, _: str) -> bool:
+def _has_tags(ec2: Any, name: str, _: str) -> bool:
     """EC2 forgets the tags of most things with the thing."""
     return bool(ec2.describe_tags(Filters=[{"Name": "resource-id", "Values": [name]}])["Tags"])
 
@@ -114,7 +114,7 @@ _LOOKS: Mapping[tuple[str, str], Callable[[Any, str, str], bool]] = {
     ("ec2", "instance"): _instance,
     ("ec2", "volume"): _volume,
     ("ec2", "natgateway"): _nat_gateway,
-    ("ec2", ""): _tagged,
+    ("ec2", ""): _has_tags,
     ("kms", ""): _key,
     ("eks", "nodegroup"): _node_group,
     ("eks", "addon"): _addon,

@@ -30,7 +30,7 @@ def checks(plan: StackPlan, evaluate: Callable[[], Evaluation], kubectl: Kubectl
     """What is asked of a cluster that answers. evaluate: gives what the stack would register."""
     return [
         Check("drivers and services", lambda: _drivers_and_services(plan, kubectl)),
-        Check("what the stack names", lambda: _named(evaluate(), kubectl)),
+        Check("what the stack names", lambda: _check_named(evaluate(), kubectl)),
         Check("GPUs", lambda: _gpus(plan, kubectl)),
         Check("storage class", lambda: _storage_class(plan, kubectl)),
     ]
@@ -47,7 +47,7 @@ def _drivers_and_services(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding
         yield ok(about, "none that is too old or not ready")
 
 
-def _named(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[Finding]:
+def _check_named(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[Finding]:
     about = "what the stack names"
     try:
         preflight.check(evaluation, kubectl)

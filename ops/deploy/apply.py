@@ -59,7 +59,7 @@ def apply(
     gone. Graphs that the stack no longer holds, or holds in a shape that the operator does not change, go first: the
     new ones may need their GPUs. Raises the errors of kubectl, wait and end.
     """
-    objects = [_opened(resource, evaluation.stack) for resource in manifests(evaluation)]
+    objects = [_reveal(resource, evaluation.stack) for resource in manifests(evaluation)]
     wanted = {label(obj): obj for obj in objects}
     there = members(kubectl, evaluation, namespace)
     stale = [obj for obj in there if label(obj) not in wanted]
@@ -120,7 +120,7 @@ def _topology(graph: Mapping[str, Any] | None) -> str | None:
     return graph["metadata"].get("annotations", {}).get(TOPOLOGY_ANNOTATION) if graph else None
 
 
-def _opened(resource: Resource, stack: str) -> dict[str, Any]:
+def _reveal(resource: Resource, stack: str) -> dict[str, Any]:
     opened: dict[str, Any] = _open(resource.inputs)
     metadata = opened["metadata"]
     return opened | {"metadata": metadata | {"labels": metadata.get("labels", {}) | {STACK_LABEL: stack}}}

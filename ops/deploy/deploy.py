@@ -20,7 +20,7 @@ from ops.evaluate import Evaluation, evaluate
 from ops.pulumi import automation, pending
 from ops.stack.cluster import embedded_kubectl
 from ops.stack.stack import Stack
-from ops.synth import manifests, masked
+from ops.synth import manifests, mask
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
 TEARDOWN_TIMEOUT_SECONDS = 120.0
@@ -48,7 +48,7 @@ def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any
     else:
         changes = _apply(evaluation, stack, kubectl, report, state)
     report(f"{stack.name}: {changes}")
-    return {**masked(evaluation.outputs), **embedded.live_endpoints(evaluation, stack, state)}
+    return {**mask(evaluation.outputs), **embedded.live_endpoints(evaluation, stack, state)}
 
 
 def down(

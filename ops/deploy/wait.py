@@ -39,7 +39,7 @@ class Waiter:
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
         """Return when the object is ready. Raises NotReadyError."""
-        condition = _awaited(obj)
+        condition = _condition_of(obj)
         if condition is None:
             return
         began, last_message = self._clock(), ""
@@ -114,7 +114,7 @@ class Waiter:
         )
 
 
-def _awaited(obj: Mapping[str, Any]) -> str | None:
+def _condition_of(obj: Mapping[str, Any]) -> str | None:
     if obj["kind"] == "Job":
         return "Complete"
     asked = obj["metadata"].get("annotations", {}).get("pulumi.com/waitFor", "")

@@ -29,7 +29,7 @@ def follow_outputs(
     force = forcing(after["type"])
     for name, urns in after["propertyDependencies"].items():
         path = next((field for field in force if within(field, name)), name)
-        anew = [urn for urn in urns if _made_anew(changes.get(urn))]
+        anew = [urn for urn in urns if _is_replaced(changes.get(urn))]
         was = {now.get(urn, urn) for urn in before["propertyDependencies"].get(name, ())}
         if not (_unknown(after["inputs"].get(name)) or path in force):
             continue
@@ -73,7 +73,7 @@ def replaces_provider(kind: str, field: FieldChange) -> bool:
     return kind == "pulumi:providers:kubernetes" and field.path == "kubeconfig" and _unknown(field.before)
 
 
-def _made_anew(change: ResourceChange | None) -> bool:
+def _is_replaced(change: ResourceChange | None) -> bool:
     return change is not None and change.action is Action.REPLACE
 
 

@@ -167,7 +167,7 @@ def _text(diffs: Iterable[StackDiff]) -> Iterator[str]:
             yield f"  {component}"
             for resource in resources:
                 yield f"    {_SIGN[resource.action]} {_title(resource)}"
-                yield from (f"        {remark}" for remark in _said(resource))
+                yield from (f"        {remark}" for remark in _remarks(resource))
                 yield from (f"        {_line(field, resource)}" for field in resource.fields)
         yield from (f"  output {_line(field)}" for field in each.outputs)
 
@@ -180,14 +180,14 @@ def _markdown(diffs: Iterable[StackDiff], base: str) -> Iterator[str]:
             yield f"**{component}**\n"
             for resource in resources:
                 yield f"- `{_SIGN[resource.action]}` {_title(resource)}"
-                yield from (f"  - **{remark}**" for remark in _said(resource))
+                yield from (f"  - **{remark}**" for remark in _remarks(resource))
                 yield from (f"  - {_line(field, resource, mark='`')}" for field in resource.fields)
             yield ""
         yield from (f"- output {_line(field, mark='`')}" for field in each.outputs)
         yield "</details>\n"
 
 
-def _said(resource: ResourceChange) -> list[str]:
+def _remarks(resource: ResourceChange) -> list[str]:
     """What a user should know of a change before it is made."""
     refused = f"`up` refuses this as things are: {resource.refused}" if resource.refused else ""
     return [remark for remark in (resource.downtime, refused) if remark]
@@ -224,7 +224,7 @@ def _line(field: FieldChange, resource: ResourceChange | None = None, mark: str 
     forces = " (forces the replacement)" if resource and field.path in resource.replaced_for else ""
     if field.secret:
         return f"{mark}{field.path}{mark}: {PLAIN}, changed{forces}"
-    change = _lines_changed(field) or f"{_shown(field.before, mark)} → {_shown(field.after, mark)}"
+    change = _lines_changed(field) or f"{_show(field.before, mark)} → {_show(field.after, mark)}"
     return f"{mark}{field.path}{mark}: {change}{forces}"
 
 
@@ -238,7 +238,7 @@ def _lines_changed(field: FieldChange) -> str:
     return f"{changes.count('+')} lines more, {changes.count('-')} lines less"
 
 
-def _shown(value: Any, mark: str) -> str:
+def _show(value: Any, mark: str) -> str:
     if value is MISSING:
         return "nothing"
     text = json.dumps(_hidden(value), ensure_ascii=False, sort_keys=True)

@@ -43,7 +43,7 @@ class StackFile:
         return cls(
             project=name,
             stack=stack,
-            config={key: _text(_opened(value)) for key, value in sorted(values.items())},
+            config={key: _text(_reveal(value)) for key, value in sorted(values.items())},
             secret_keys=frozenset(key for key, value in values.items() if _has_secret(value)),
             environments=_environments(content.get("environment")),
         )
@@ -119,13 +119,13 @@ def _has_secret(value: Any) -> bool:
     return any(_has_secret(item) for item in items)
 
 
-def _opened(value: Any) -> Any:
+def _reveal(value: Any) -> Any:
     if _is_secret(value):
         # Only the CLI can open it.
         return placeholder(value["secure"])
     if isinstance(value, Mapping):
-        return {key: _opened(item) for key, item in value.items()}
-    return [_opened(item) for item in value] if isinstance(value, list) else value
+        return {key: _reveal(item) for key, item in value.items()}
+    return [_reveal(item) for item in value] if isinstance(value, list) else value
 
 
 def _text(value: Any) -> str:

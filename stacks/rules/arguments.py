@@ -54,11 +54,11 @@ def argument_problems(plan: GraphPlan) -> Iterator[str]:
     ours = dict.fromkeys(_options(frontend.command(alone).args))
     yield from _twice(plan, "frontend", ours, plan.frontend.extra_args)
     for planned in plan.workers:
-        yield from _twice(plan, planned.role.value, _taken(plan, planned), planned.extra_args)
+        yield from _twice(plan, planned.role.value, _taken_options(plan, planned), planned.extra_args)
         yield from _of_neighbours(plan, planned)
 
 
-def _taken(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str | None]:
+def _taken_options(plan: GraphPlan, planned: WorkerPlan) -> dict[str, str | None]:
     """Options that are not the user's to write for a worker, in every spelling, and the role's knob to use instead."""
     spellings = _SPELLINGS[plan.target.engine]
     taken: dict[str, str | None] = dict.fromkeys(spellings[0])

@@ -10,7 +10,7 @@ import pytest
 from ops.diff.compare import resource_changes
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile
-from ops.synth import described
+from ops.synth import describe
 from stacks.settings import ConfigError
 from stacks.wiring import eks as wiring_eks
 from tests import plans
@@ -42,7 +42,7 @@ def plain() -> Evaluation:
     {"target": "trtllm-disagg-8k"},
 ])  # fmt: skip
 def test_another_owner_end_or_target_touches_no_node(plain: Evaluation, change: dict[str, Any]) -> None:
-    changed = resource_changes(described(plain), described(synth(B200 | change)))
+    changed = resource_changes(describe(plain), describe(synth(B200 | change)))
     assert changed, "the change does something"
     assert not [f"{each.action} {each.name}" for each in changed if each.type in OF_NODES]
 

@@ -4,7 +4,7 @@ import pulumi
 import pytest
 
 from ops.evaluate import UNKNOWN, Recorder, Resource, Secret, dependency_order, run
-from ops.synth import masked
+from ops.synth import mask
 
 TYPE = "test:index:Thing"
 
@@ -48,7 +48,7 @@ def test_a_secret_stays_one_and_no_text_of_the_record_has_it() -> None:
     inputs = recorded(lambda: Thing("a", token=pulumi.Output.secret("hf_1"), plain="x"))["a"].inputs
     assert inputs["token"] == Secret("hf_1")
     assert "hf_1" not in repr(inputs)
-    assert masked(inputs)["token"] == "[secret]"
+    assert mask(inputs)["token"] == "[secret]"
 
 
 def test_what_only_a_deployment_knows_is_unknown_and_tells_where_it_comes_from() -> None:

@@ -14,7 +14,7 @@ import yaml
 
 from ops.evaluate import Evaluation, Resource, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
-from ops.synth import Format, manifests, masked, render, write_tree
+from ops.synth import Format, manifests, mask, render, write_tree
 from targets.catalogue import TARGETS
 from targets.target import Target
 from tests.plans import ON_CLUSTER, stack_file
@@ -50,7 +50,7 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_manifests_are_yaml_of_what_the_stack_registers(stack: str) -> None:
     evaluation = evaluate(PROJECT, StackFile.load(PROJECT, stack))
     written = list(yaml.safe_load_all(render(evaluation, Format.YAML)))
-    assert written == [masked(resource.inputs) for resource in manifests(evaluation)]
+    assert written == [mask(resource.inputs) for resource in manifests(evaluation)]
     assert {"Namespace", "DynamoGraphDeployment"} <= {each["kind"] for each in written}
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from ops.synth import described
+from ops.synth import describe
 from tests import plans
 
 BLOCK = {"kind": "capacity-block", "reservationId": "cr-0123456789abcdef0"}
@@ -145,7 +145,7 @@ CHANGES = (
 
 @cache
 def _synth(stack: str, config: str) -> dict[str, Any]:
-    return described(plans.evaluated(stack, ["huggingFace"], **json.loads(config)))
+    return describe(plans.evaluated(stack, ["huggingFace"], **json.loads(config)))
 
 
 def synth(config: Mapping[str, Any], stack: str = "dev") -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The cluster of another stack."""
 
-from ops.synth import masked
+from ops.synth import mask
 from tests import plans
 
 
@@ -9,5 +9,5 @@ def test_another_stacks_kubeconfig_stays_secret() -> None:
     evaluation = plans.evaluated(target="trtllm-disagg-b200", cluster=cluster)
     by_type = {resource.type: resource for resource in evaluation.resources}
     assert by_type["pulumi:pulumi:StackReference"].inputs["name"] == "organization/shared/prod"
-    assert masked(by_type["pulumi:providers:kubernetes"].inputs)["kubeconfig"] == "[secret]"
+    assert mask(by_type["pulumi:providers:kubernetes"].inputs)["kubeconfig"] == "[secret]"
     assert not any(resource.type.startswith("aws:") for resource in evaluation.resources)

@@ -94,7 +94,7 @@ def test_a_benchmark_copies_the_tokenizer_as_who_may() -> None:
 
 def test_the_programs_find_their_bucket_and_their_cli() -> None:
     data = bucket.config_map("dynamo", bucket="ours", region="us-east-2")["data"]
-    (_, copying) = bucket.fetching("engine", (), None)
+    (_, copying) = bucket.fetch_containers("engine", (), None)
     env = {each["name"]: each for each in copying["env"]}
     for name, value in {"BUCKET": "ours", "AWS_REGION": "us-east-2"}.items():
         reference = env[name]["valueFrom"]["configMapKeyRef"]

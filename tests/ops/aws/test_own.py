@@ -28,10 +28,10 @@ def namespace(name: str, **more: Any) -> dict[str, Any]:
 
 def test_what_is_in_the_state_is_found_by_its_arn_its_id_and_the_end_of_its_arn() -> None:
     own = find_own([VPC, CLUSTER])
-    assert own.made(VPC["outputs"]["arn"])
-    assert own.made(f"arn:aws:ec2:us-east-2:{ACCOUNT}:other/vpc-1")
-    assert own.made("arn:aws:something:::ours")
-    assert not own.made(f"arn:aws:ec2:us-east-2:{ACCOUNT}:vpc/vpc-2")
+    assert own.holds(VPC["outputs"]["arn"])
+    assert own.holds(f"arn:aws:ec2:us-east-2:{ACCOUNT}:other/vpc-1")
+    assert own.holds("arn:aws:something:::ours")
+    assert not own.holds(f"arn:aws:ec2:us-east-2:{ACCOUNT}:vpc/vpc-2")
 
 
 def test_what_a_stack_only_looks_up_is_not_its_own() -> None:
