@@ -17,6 +17,8 @@ _EXTERNAL_SECRETS = (
     "helm-chart-{version}/external-secrets-{version}.tgz"
 )
 _KEDA = "https://kedacore.github.io/charts/keda-{version}.tgz"
+PLATFORM_CHART = "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts/dynamo-platform-{version}.tgz"
+"""Of Dynamo, in a version of `DYNAMO` or one that a stack names. The OCI address answers 404 (dynamo#12372)."""
 
 
 @dataclass(frozen=True)

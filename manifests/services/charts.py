@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from facts.releases import Version
-from facts.versions import KUBE_PROMETHEUS_STACK, Chart
+from facts.versions import KUBE_PROMETHEUS_STACK, PLATFORM_CHART, Chart
 from manifests.gpu_nodes import GPU_PRESENT_LABEL, GPU_TAINT, among, node_affinity
 from manifests.names import MANAGED_BY
 from manifests.objects import claim_spec
 from targets.platform import GROVE_OWNS_POD_GROUPS_SINCE, Addon, Platform
 
-_PLATFORM = "https://helm.ngc.nvidia.com/nvidia/ai-dynamo/charts/dynamo-platform-{version}.tgz"
 _PROMETHEUS_PORT = 9090
 SIDECAR_LABEL = "grafana_dashboard"
 """Label by which Grafana's sidecar finds ConfigMaps with dashboards."""
@@ -22,8 +21,8 @@ EXTERNAL_SECRETS_ACCOUNT = "external-secrets"
 
 
 def platform_chart(version: Version) -> Chart:
-    """The platform of a release: a plain file over HTTPS. The OCI address answers 404 (dynamo#12372)."""
-    return Chart("dynamo-platform", _PLATFORM, str(version), "dynamo-system")
+    """The platform of a release."""
+    return Chart("dynamo-platform", PLATFORM_CHART, str(version), "dynamo-system")
 
 
 def platform_values(platform: Platform, pull_secret: Any) -> dict[str, Any]:
