@@ -79,6 +79,22 @@ def test_the_drawing_is_current_and_no_arrow_points_up() -> None:
     compare_block(page, begin, "<!-- end of the drawing -->", drawing)
 
 
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Not even for types alone: two modules that know each other are one."""
+    names = {".".join(path.relative_to(PROJECT).with_suffix("").parts): path for path in OWN}
+    imports = {
+        name: {
+            module
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.ImportFrom) and node.module
+            for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+            if module in names and module != name
+        }
+        for name, path in names.items()
+    }
+    TopologicalSorter(imports).prepare()  # CycleError names the circle
+
+
 def loaded(stack: str) -> set[str]:
     """Top-level packages that evaluating the stack loads, in a process of its own."""
     script = (

@@ -2,16 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pulumi
 import pulumi_aws as aws
 
+from components.nodes.gpu_node_pool_args import GpuNodePoolArgs
 from targets.node_updates import OF_A_NODE, refusal
 from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem, ultraserver_end
-
-if TYPE_CHECKING:
-    from components.nodes.gpu_node_pool import GpuNodePoolArgs
 
 
 def refuse_upgrade_of_running_nodes(change: pulumi.ResourceHookArgs, pool: str) -> None:
@@ -39,7 +37,7 @@ def _unknown(value: Any) -> bool:
 
 
 def by_real_zone(
-    pool: str, args: "GpuNodePoolArgs", zones: Mapping[str, str], subnets: Mapping[str, str]
+    pool: str, args: GpuNodePoolArgs, zones: Mapping[str, str], subnets: Mapping[str, str]
 ) -> dict[str, str]:
     """Subnet id by the zone that it really is in. Raises RunError for a zone that was named and is another."""
     for zone, real in zones.items():
@@ -53,7 +51,7 @@ def by_real_zone(
 
 def where_offered(
     pool: str,
-    args: "GpuNodePoolArgs",
+    args: GpuNodePoolArgs,
     offered: aws.ec2.GetInstanceTypeOfferingsResult,
     subnets: Mapping[str, str],
 ) -> list[str]:
@@ -71,7 +69,7 @@ def where_offered(
 
 def in_block(
     pool: str,
-    args: "GpuNodePoolArgs",
+    args: GpuNodePoolArgs,
     block: aws.ec2.GetCapacityBlockReservationResult,
     subnets: Mapping[str, str],
     identity: str,
@@ -96,7 +94,7 @@ def _described(block: aws.ec2.GetCapacityBlockReservationResult) -> Reservation:
     )
 
 
-def _wanted(args: "GpuNodePoolArgs", zone: str) -> Wanted:
+def _wanted(args: GpuNodePoolArgs, zone: str) -> Wanted:
     return Wanted(zone=zone, instance_type=args.instance.name, nodes=args.nodes, running=args.active)
 
 

@@ -19,14 +19,8 @@ from components.cluster.kubeconfig import Credentials
 from components.cluster.network import Network, NetworkArgs, zones_with
 from components.cluster.zones import zones_of_account
 from components.nodes.gpu_enablement import GpuEnablement, GpuEnablementArgs
-from components.nodes.gpu_node_pool import (
-    Capacity,
-    GpuNodePool,
-    GpuNodePoolArgs,
-    Host,
-    JoinedCluster,
-    Zones,
-)
+from components.nodes.gpu_node_pool import GpuNodePool
+from components.nodes.gpu_node_pool_args import Capacity, GpuNodePoolArgs, Host, JoinedCluster, Zones
 from components.nodes.node_release import Versions
 from manifests.gpu_nodes import pool_labels
 from stacks.before_up import public_ranges

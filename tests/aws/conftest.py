@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from components.nodes.gpu_node_pool import Capacity, GpuNodePool, GpuNodePoolArgs, JoinedCluster, Zones
+from components.nodes.gpu_node_pool import GpuNodePool
+from components.nodes.gpu_node_pool_args import Capacity, GpuNodePoolArgs, JoinedCluster, Zones
 from facts.hardware import INSTANCE_TYPES, InstanceType
 from targets.capacity import CapacityKnobs
 from tests.aws.adapters import Account

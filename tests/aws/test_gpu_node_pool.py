@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components.nodes.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
-from components.nodes.gpu_node_pool import GpuNodePoolArgs, Zones
+from components.nodes.gpu_node_pool_args import GpuNodePoolArgs, Zones
 from facts.hardware import INSTANCE_TYPES
 from manifests.gpu_nodes import GPU_TAINT
 from tests.aws.adapters import Account, snapshot

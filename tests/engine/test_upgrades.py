@@ -11,7 +11,8 @@ import pulumi_aws as aws
 import pytest
 from pulumi import automation
 
-from components.nodes.gpu_node_pool import Capacity, GpuNodePool, GpuNodePoolArgs, JoinedCluster
+from components.nodes.gpu_node_pool import GpuNodePool
+from components.nodes.gpu_node_pool_args import Capacity, GpuNodePoolArgs, JoinedCluster
 from targets.capacity import CapacityKind
 from tests.engine.conftest import Engine
 
