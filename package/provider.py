@@ -1,6 +1,7 @@
 """What programs in any language may make, and the schema that says so."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields
 from typing import Any
@@ -73,6 +74,9 @@ def _schema(schema: dict[str, Any], records: dict[str, type]) -> dict[str, Any]:
     for name, record in records.items():
         resource = schema["resources"][f"{NAME}:index:{name}"]
         resource["requiredInputs"] = _describe(schema, resource["inputProperties"], record)
+    for of in schema["types"].values():
+        for each in of.get("enum", ()):
+            each["name"] = _identifier(each["value"])
     tidied: dict[str, Any] = _tidy({**schema, "config": {}})
     return tidied
 
@@ -97,14 +101,15 @@ def _describe(schema: dict[str, Any], properties: dict[str, Any], record: Any) -
 def _enum(schema: dict[str, Any], called: str, choices: Iterable[str]) -> str:
     """A reference to an enumeration of names."""
     token = f"{NAME}:index:{called}"
-    values = [{"name": _identifier(each), "value": each} for each in choices]
-    schema["types"][token] = {"type": "string", "enum": values}
+    schema["types"][token] = {"type": "string", "enum": [{"value": each} for each in choices]}
     return f"#/types/{token}"
 
 
 def _identifier(text: str) -> str:
-    """A name in code: what is no letter or digit becomes an underscore, and a digit never begins it."""
-    name = "".join(letter.upper() if letter.isalnum() else "_" for letter in text)
+    """A name in code, as each language's own names are made from: `CapacityBlock`, `P5_48xlarge`."""
+    name = ""
+    for part in re.findall(r"[A-Za-z0-9]+", text):
+        name += f"_{part}" if name and part[0].isdigit() else part[0].upper() + part[1:]
     return f"T{name}" if name[0].isdigit() else name
 
 

@@ -38,7 +38,7 @@ class GraphPool:
         instance = INSTANCE_TYPES[self.instance_type] if self.instance_type else usual_instance(target)
         return Pool(
             instance=instance,
-            nodes=self.nodes or nodes_for(target, instance),
+            nodes=nodes_for(target, instance) if self.nodes is None else self.nodes,
             key="graph.pool",
             efa=self.efa,
             node_selector=tuple(sorted(self.node_selector.items())),

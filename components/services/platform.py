@@ -79,11 +79,11 @@ class DynamoPlatformArgs:
     """An operator that is there, whose version is checked; by default the CustomResourceDefinition alone."""
 
     @property
-    def chart(self) -> Release:
-        """What is installed."""
+    def platform(self) -> Platform:
+        """What is wanted of the chart."""
         version, services, settings = Version.parse(self.version), self.services, self.settings
         discovery, nats, etcd = needed_services(version, services.discovery, services.nats, services.etcd)
-        platform = Platform(
+        return Platform(
             version=version,
             discovery=discovery,
             nats=nats,
@@ -96,10 +96,14 @@ class DynamoPlatformArgs:
             storage_class=cast("str | None", services.storage_class),
             prometheus=cast("str | None", settings.prometheus),
         )
+
+    @property
+    def chart(self) -> Release:
+        """What is installed."""
         return Release(
-            chart=platform_chart(version),
+            chart=platform_chart(Version.parse(self.version)),
             namespace=self.namespace,
-            values=platform_values(platform, settings.pull_secret),
+            values=platform_values(self.platform, self.settings.pull_secret),
             max_history=5,
         )
 

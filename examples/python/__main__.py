@@ -16,14 +16,14 @@ gpus = dynamo.GpuNodePool(
         "security_group_id": theirs.vpc_config.cluster_security_group_id,
     },
     subnets={"us-east-2a": config.require("subnet")},
-    instance_type="p5.48xlarge",
+    instance_type=dynamo.InstanceType.P5_48XLARGE,
 )
 weights = dynamo.ModelCache("weights", namespace=team.metadata.name)
 chat = dynamo.InferenceGraph(
     "chat",
     namespace=team.metadata.name,
     claim=weights.claim_name,
-    graph={"target": "vllm-disagg-h100", "knobs": {"decode": {"maxBatchSize": 64}}},
+    graph={"target": dynamo.Target.VLLM_DISAGG_H100, "knobs": {"decode": {"maxBatchSize": 64}}},
     opts=pulumi.ResourceOptions(depends_on=[gpus]),
 )
 pulumi.export("endpoint", chat.endpoint)

@@ -8,11 +8,11 @@ const namespace = text("namespace");
 const gpus = new dynamo.GpuNodePool("gpus", {
     cluster: { name: text("cluster"), vpcId: text("vpcId"), securityGroupId: text("securityGroupId") },
     subnets: { "us-east-2a": text("subnet") },
-    instanceType: dynamo.InstanceType.P5_48XLARGE,
+    instanceType: dynamo.InstanceType.P5_48xlarge,
 });
 const weights = new dynamo.ModelCache("weights", { namespace });
 const chat = new dynamo.InferenceGraph("chat", {
     namespace,
-    graph: { target: dynamo.Target.VLLM_DISAGG_H100, knobs: { decode: { maxBatchSize: 64 } } },
+    graph: { target: dynamo.Target.VllmDisaggH100, knobs: { decode: { maxBatchSize: 64 } } },
 }, { dependsOn: [gpus, weights] });
 export const endpoint = chat.endpoint;

@@ -68,7 +68,7 @@ def _hardware(plan: GraphPlan) -> Iterator[str]:
         if instance.gpu in wanted and instance.arch in target.archs and instance.gpus >= largest
     ]
     choices = f"choose one of {', '.join(fitting)}"
-    if plan.key != "graph":
+    if plan.key.startswith("graphs["):
         choices += f", or another pool for {plan.key}.pool"
     if instance.arch not in target.archs:
         yield (

@@ -30,7 +30,7 @@ def platform_problems(platform: Platform, plans: Sequence[GraphPlan], *, install
         yield from _multinode(platform, plan)
         yield from _inference_extension(platform, plan)
     if install:
-        yield from _chart(platform)
+        yield from chart_problems(platform)
         yield from _services(platform, min(plans, key=lambda plan: plan.version))
 
 
@@ -48,13 +48,16 @@ def namespace_problems(plans: Sequence[GraphPlan], namespace: str) -> Iterator[s
             )
 
 
-def _chart(platform: Platform) -> Iterator[str]:
+def chart_problems(platform: Platform) -> Iterator[str]:
+    """Why the chart cannot be installed so, whatever the graphs are."""
     if platform.version < ONE_CHART_SINCE:
         yield (
             f"platform.version: {platform.version} cannot be installed: its CRDs are a second chart near Helm's size "
             "limit and its etcd image has left its registry (dynamo#2806, PR#6466); use "
             f"{LATEST_PATCH['1.0']} or newer, which runs earlier graphs too, or set platform.install to false"
         )
+    if platform.discovery is Discovery.ETCD and not platform.etcd:
+        yield "platform.etcd: false, but platform.discovery is 'etcd'; leave the key out or choose 'kubernetes'"
 
 
 def _services(platform: Platform, oldest: GraphPlan) -> Iterator[str]:
@@ -64,11 +67,7 @@ def _services(platform: Platform, oldest: GraphPlan) -> Iterator[str]:
             f"platform.nats: false, but graphs of Dynamo {runtime} send events over NATS; leave the key out or use "
             f"{oldest.key}.dynamoVersion {NATS_NEEDED_BEFORE} or newer"
         )
-    if platform.etcd:
-        return
-    if platform.discovery is Discovery.ETCD:
-        yield "platform.etcd: false, but platform.discovery is 'etcd'; leave the key out or choose 'kubernetes'"
-    elif runtime < ETCD_NEEDED_BEFORE:
+    if not platform.etcd and platform.discovery is not Discovery.ETCD and runtime < ETCD_NEEDED_BEFORE:
         yield (
             f"platform.etcd: false, but graphs of Dynamo {runtime} need etcd; leave the key out or use "
             f"{oldest.key}.dynamoVersion {ETCD_NEEDED_BEFORE} or newer"

@@ -193,7 +193,7 @@ def test_the_typescript_example_type_checks(offline: Engine, package: Path, type
     command(offline, package, "npx", "tsc", "--project", ".", cwd=typescript)
     program = typescript / "index.ts"
     whole = program.read_text()
-    program.write_text(whole.replace("P5_48XLARGE", "P5_49XLARGE"))
+    program.write_text(whole.replace("P5_48xlarge", "P5_49xlarge"))
     try:
         with pytest.raises(AssertionError):
             command(offline, package, "npx", "tsc", "--project", ".", cwd=typescript)

@@ -106,6 +106,16 @@ def test_the_schema_names_choices_and_defaults() -> None:
     assert types["Graph"]["required"] == ["target"]
 
 
+def test_choices_have_the_names_that_languages_make_theirs_from() -> None:
+    """Of `CAPACITY_BLOCK` Python's SDK would make CAPACIT_Y_BLOCK."""
+    types = {token.rpartition(":")[2]: of for token, of in Package().described["types"].items()}
+    names = {each["value"]: each["name"] for of in types.values() for each in of.get("enum", ())}
+    assert names["capacity-block"] == "CapacityBlock"
+    assert names["vllm-disagg-h100"] == "VllmDisaggH100"
+    assert names["p5.48xlarge"] == "P5_48xlarge"
+    assert names["1024/128"] == "T1024_128"
+
+
 def test_knobs_reach_the_graph() -> None:
     graph = named(made("InferenceGraph"), "theirs", ":DynamoGraphDeployment")
     assert '"--max-num-seqs", "64"' in json.dumps(graph.inputs) or "--max-num-seqs 64" in json.dumps(
