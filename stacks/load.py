@@ -2,7 +2,7 @@
 
 import difflib
 import json
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -11,7 +11,7 @@ from pulumi.runtime.config import get_config_env, is_config_secret
 from pydantic import ValidationError
 
 from stacks.plan import StackPlan, resolve
-from stacks.rules.pools import assignment_problems
+from stacks.rules.pools import assignment_problems, is_assignable
 from stacks.rules.stack import cluster_problems, graph_problems
 from stacks.sentences import by_alias, sentences
 from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings
@@ -33,14 +33,15 @@ def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
     own = {
         key.removeprefix(f"{PROJECT}:"): text for key, text in config.items() if key.startswith(f"{PROJECT}:")
     }
-    for key in config:
-        namespace, _, name = key.partition(":")
-        if namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT], cutoff=0.8):
-            raise ConfigError(f"{key}: nothing reads keys of {namespace}; write {PROJECT}:{name}")
-    return parse(
-        {key: _value(key, text) for key, text in sorted(own.items())},
-        {key.removeprefix(f"{PROJECT}:") for key in secret_keys},
-    )
+    misspelt = list(_misspelt_projects(config))
+    values = {key: _value(key, text) for key, text in sorted(own.items())}
+    try:
+        stack = parse(values, {key.removeprefix(f"{PROJECT}:") for key in secret_keys})
+    except ConfigError as error:
+        raise ConfigError("\n".join([*misspelt, str(error)])) from None
+    if misspelt:
+        raise ConfigError("\n".join(misspelt))
+    return stack
 
 
 def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
@@ -50,16 +51,23 @@ def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
     except ValidationError as invalid:
         raise ConfigError("\n".join(sentences(invalid, Settings, PROJECT, secret_keys))) from None
     stack = resolve(settings)
-    unassigned = list(assignment_problems(settings.pools, settings.graphs))
     found = [
         *cluster_problems(stack),
-        # Of graphs on pools that they did not name nothing else can be told.
-        *(unassigned or graph_problems(stack)),
+        *assignment_problems(settings.pools, settings.graphs),
+        # Of graphs on pools that nobody knows nothing else can be told.
+        *(graph_problems(stack) if is_assignable(settings.pools, settings.graphs) else ()),
         *_plain_secrets(settings, secret_keys),
     ]
     if found:
         raise ConfigError("\n".join(f"{PROJECT}:{problem}" for problem in found))
     return stack
+
+
+def _misspelt_projects(config: Iterable[str]) -> Iterator[str]:
+    for key in config:
+        namespace, _, name = key.partition(":")
+        if namespace != PROJECT and difflib.get_close_matches(namespace, [PROJECT], cutoff=0.8):
+            yield f"{key}: nothing reads keys of {namespace}; write {PROJECT}:{name}"
 
 
 def _plain_secrets(settings: Settings, secret_keys: Collection[str]) -> Iterator[str]:

@@ -31,6 +31,12 @@ def assignment_problems(
             )
 
 
+def is_assignable(additional: Sequence[AdditionalPool], graphs: Sequence[AdditionalGraph]) -> bool:
+    """Whether every graph's pool is there, and once."""
+    names = [MAIN_POOL, *(pool.name for pool in additional)]
+    return len({*names}) == len(names) and {graph.pool for graph in graphs} <= {*names}
+
+
 def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterator[str]:
     """Labels and taints that are named for nodes that the stack makes, and so labels and taints itself."""
     if not isinstance(cluster, AwsCluster):

@@ -93,7 +93,7 @@ def _refuse_rename(stack: str, first: str) -> None:
     """VPC and cluster are named after the stack as it was called first."""
     if stack != first:
         raise pulumi.RunError(
-            f"dynamo-gpt-oss:cluster.name: missing, so VPC and cluster are named after the stack as it was called "
+            f"{PROJECT}:cluster.name: missing, so VPC and cluster are named after the stack as it was called "
             f"first, {first}; as {stack} it would make all of them anew: `pulumi stack rename {first}` brings it back"
         )
 

@@ -109,3 +109,9 @@ def test_a_misspelt_namespace_is_no_other_program_s(namespace: str) -> None:
     with pytest.raises(ConfigError) as error:
         from_text(own | {f"{namespace}:graph": "{}"}, set())
     assert str(error.value) == f"{namespace}:graph: nothing reads keys of {namespace}; write {PROJECT}:graph"
+    with pytest.raises(ConfigError) as error:
+        from_text(own | {f"{namespace}:graph": "{}", f"{PROJECT}:zzz": "1"}, set())
+    assert [line.partition(": ")[0] for line in str(error.value).splitlines()] == [
+        f"{namespace}:graph",
+        f"{PROJECT}:zzz",
+    ]

@@ -38,6 +38,11 @@ def test_a_value_that_is_not_encrypted_hides_no_other_mistake() -> None:
     assert "hf_plain" not in "".join(found)
 
 
+def test_a_pool_that_no_graph_uses_hides_no_mistake_of_a_graph() -> None:
+    found = problems(pools=[{"name": "h", "nodes": 1}], graph={"decode": {"env": {"HF_TOKEN": "x"}}})
+    assert [line.partition(": ")[0] for line in found] == ["pools[0].name", "graph.decode.env"]
+
+
 def test_a_graph_that_spans_nodes_is_named_by_its_own_key() -> None:
     second = {"name": "b", "target": "vllm-disagg-h100", "pool": "h", "transport": "efa"}
     found = problems(
