@@ -88,7 +88,7 @@ def test_a_bucket_of_another_region_is_refused(account: World) -> None:
     boto3.client("s3", region_name="eu-west-1").create_bucket(
         Bucket="far-away", CreateBucketConfiguration=place
     )
-    with pytest.raises(pulumi.RunError, match=r"cache\.bucket: far-away is not in us-east-2"):
+    with pytest.raises(pulumi.RunError, match=r"model-bucket\.bucket: far-away is not in us-east-2"):
         Stack(account, "disagg-b200").up(
             config_of("disagg-b200") | {"cache": {"kind": "s3", "bucket": "far-away"}}
         )

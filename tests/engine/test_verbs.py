@@ -58,6 +58,9 @@ VERBS = {
     "bench": Verb(("bench", *THERE, "--minutes=0.01"), says="there stays up: ", code=1),
     "bench run": Verb(("bench", "run", *THERE, "--minutes=0.01"), says="there stays up: ", code=1),
     "reap": Verb(("reap",), asks="stacks", says="nothing is due"),
+    "init": Verb(
+        ("init", "there"), asks=None, says="error: STACK: Pulumi.there.yaml is there already", code=1
+    ),
     "let-in": Verb(("let-in", "--stack=smoke"), asks="smoke"),
     "down": Verb(("down", *THERE), says="there is down after"),
     "synth": Verb(("synth", *THERE, "--format=yaml"), asks=None, says="kind: DynamoGraphDeployment"),
