@@ -237,7 +237,7 @@ def test_tags_that_change_are_not_the_nodes(
     account: World, monkeypatch: pytest.MonkeyPatch, kind: str
 ) -> None:
     monkeypatch.setattr(
-        TagSettings, "fixed", lambda self, **_: {"owner": str(self.owner), "ttl": str(self.ttl)}
+        TagSettings, "immutable", lambda self, **_: {"owner": str(self.owner), "ttl": str(self.ttl)}
     )
     stack, config = Stack(account, "disagg-b200"), config_of("disagg-b200")
     stack.up(config)
