@@ -81,13 +81,18 @@ def asked(name: str) -> dict[str, Any]:
 
 def read(name: str, file: Path) -> dict[str, Any]:
     """Answers of a file. Raises AnswerError at the first that cannot be, and for one that no question asks."""
-    given = yaml.safe_load(file.read_text())
+    try:
+        given = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise AnswerError(f"{file}: {reason}") from None
     if not isinstance(given, Mapping):
         raise AnswerError(f"{file}: not a mapping of keys to answers")
     answers: dict[str, Any] = {}
     while (question := _next(answers)) is not None:
-        answer = given.get(question.key, question.default(answers))
-        if answer is None:
+        default = question.default(answers)
+        answer = given.get(question.key, default)
+        if answer is None or (answer == "" and default is None):
             raise AnswerError(f"{file}: {question.key}: no answer. {question.text}")
         if problems := refusals(name, question, answer, answers):
             raise AnswerError("\n".join(f"{file}: {question.key}: {problem}" for problem in problems))
@@ -112,9 +117,12 @@ def refusals(name: str, question: Question, answer: Any, before: Answers) -> lis
     if choices and value_of(question, answer) not in [value_of(question, choice) for choice in choices]:
         return [f"{answer!r} is not allowed; choose one of {', '.join(choices)}"]
     pending = _pending(answers)
+    complete = _with_stand_ins(answers, pending)
     try:
-        problems = [] if pending else [*_of_a_deployment(answers)]
-        parse(nested(_with_stand_ins(answers, pending)), set())
+        parse(nested(complete), set())
+        problems = [
+            line for line in _of_a_deployment(complete) if not pending or line.startswith(f"{question.key}:")
+        ]
     except ConfigError as refused:
         later = QUESTIONS[QUESTIONS.index(question) + 1 :] if pending else ()
         keys = {each.key for each in later}
@@ -206,7 +214,7 @@ def _is_about(line: str, keys: set[str]) -> bool:
 
 def _of_a_deployment(answers: Answers) -> Iterator[str]:
     """What a deployment demands beyond what can work."""
-    if answers["cluster.kind"] in ("eks", "existing-eks"):
+    if answers.get("cluster.kind") in ("eks", "existing-eks"):
         from stacks.before_up import problems  # noqa: PLC0415 loads AWS's SDK
 
         yield from problems(parse(nested(answers), set()), datetime.now(UTC).date())

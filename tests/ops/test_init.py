@@ -134,6 +134,11 @@ def test_the_file_says_what_each_key_is_for(project: Path) -> None:
             {**EKS, "cluster.publicAccessFrom": "0.0.0.0/0"},
             "cluster.publicAccessFrom: dynamo-gpt-oss:cluster.publicAccessFrom[0]: '0.0.0.0/0': opens the control",
         ),
+        (
+            {**EKS, "cluster.publicAccessFrom": []},
+            "cluster.publicAccessFrom: cluster.publicAccessFrom: missing, so nobody would reach the cluster",
+        ),
+        ({**EKS, "tags.owner": ""}, "tags.owner: no answer. Who answers for what it costs."),
         ({**EKS, "tags.ttl": "soon"}, "tags.ttl: dynamo-gpt-oss:tags.ttl: 'soon': string should match"),
         (
             {**EKS, "policy.maxUsdPerHour": 50},
@@ -150,6 +155,16 @@ def test_what_cannot_be_is_refused_at_its_question(
         initialise(project, answers)
     assert str(error.value).startswith(f"{project / 'answers.yaml'}: {refused}")
     assert list(project.glob("Pulumi.*.yaml")) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "refused"), [(None, "No such file or directory"), ("a: [", "while parsing a flow node")]
+)
+def test_a_file_without_answers_is_refused(project: Path, content: str | None, refused: str) -> None:
+    if content is not None:
+        (project / "answers.yaml").write_text(content)
+    with pytest.raises(init.AnswerError, match=f"answers.yaml: {refused}"):
+        init.init("mine", project / "answers.yaml")
 
 
 @pytest.mark.parametrize(
