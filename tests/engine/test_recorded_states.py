@@ -60,7 +60,7 @@ def test_only_what_is_named_changes(offline: Engine, state: str) -> None:
 def test_a_running_capacity_block_is_asked_to_go_first(offline: Engine, state: str) -> None:
     name = state.partition("-")[2]
     stack = with_state(offline, name, name, read(STATES / f"{state}.jsonl"))
-    with pytest.raises(automation.CommandError, match=r"set pool\.active to false and run"):
+    with pytest.raises(automation.CommandError, match=r"set gpu-nodes\.active to false and run"):
         stack.preview()
 
 

@@ -60,7 +60,7 @@ def test_a_template_change_waits_until_the_pool_has_no_nodes(engine: Engine, tmp
 
     old, new = {"owner": "one"}, {"owner": "another"}
     assert up(running=True, tags=old) == ("1", 2)
-    with pytest.raises(automation.CommandError, match=r"set pool\.active to false and run"):
+    with pytest.raises(automation.CommandError, match=r"set gpu-nodes\.active to false and run"):
         up(running=True, tags=new)
     assert node_group(stack) == ("1", 2)
     assert up(running=False, tags=new) == ("1", 0)
