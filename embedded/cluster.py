@@ -4,22 +4,20 @@ Everything that runs belongs to one state folder: `start` brings back whatever o
 all and removes the folder. Tests give folders of their own.
 """
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from embedded import build, credentials, nodes, processes
-from embedded.files import write_whole
+from embedded import build, credentials, marker, nodes, processes
 from embedded.operator.platform import PROVISIONER, GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
@@ -40,7 +38,6 @@ STORAGE_CLASS = {
 
 DEFAULT_PLATFORM = Platform(version=releases.Version.parse(releases.DEFAULT))
 
-_MARKER = "cluster.json"
 _READY_SECONDS = 60
 _KUBECTL_SECONDS = 180
 """Longer than any wait that we ask kubectl for."""
@@ -96,7 +93,7 @@ def start(
     """
     programs = {"controlplane": str(build.binary(report)), "kwok": str(build.kwok(report))}
     state.parent.mkdir(parents=True, exist_ok=True)
-    with processes.lock(state.parent, report, "another start or stop of this cluster"):
+    with processes.lock(state.parent, report, "another start or stop of this cluster"), _explained():
         began = time.monotonic()
         ports = _prepare(state, programs)
         daemons = _daemons(state, programs, ports, graph_version, platform)
@@ -110,24 +107,38 @@ def start(
     return kubeconfig(state)
 
 
+@contextmanager
+def _explained() -> Iterator[None]:
+    """A file that cannot be written is the machine's matter, as a full disk is."""
+    try:
+        yield
+    except OSError as error:
+        raise ClusterError(f"the embedded cluster cannot be started: {error}") from None
+
+
 def stop(report: Report, state: Path = STATE) -> None:
     """Ends what `start` started, last first, and removes the state folder. Raises ClusterError if not ours."""
     ended: list[str] = []
     if state.exists():
         with processes.lock(state.parent, report, "another start or stop of this cluster"):
             _refuse_foreign(state)
-            # What others started in this folder lives on the cluster, so it goes first.
-            guests = [name for name in processes.daemons(state) if name not in _PARTS]
-            ended = [name for name in (*guests, *reversed(_PARTS)) if processes.end(state, name)]
+            ended = _end_all(state)
             for folder in filter(Path.is_dir, state.iterdir()):
                 shutil.rmtree(folder)  # before the marker, so that a stop that is killed can be repeated
             shutil.rmtree(state)
     report(f"embedded cluster: {'stopped ' + ', '.join(ended) if ended else 'was not running'}")
 
 
+def _end_all(state: Path) -> list[str]:
+    """Ends what runs, last first, and returns its names."""
+    # What others started in this folder lives on the cluster, so it goes first.
+    guests = [name for name in processes.daemons(state) if name not in _PARTS]
+    return [name for name in (*guests, *reversed(_PARTS)) if processes.end(state, name)]
+
+
 def is_running(state: Path = STATE) -> bool:
-    """Whether every part of the cluster is alive."""
-    return all(processes.find(state, name) for name in _PARTS)
+    """Whether every part of the cluster is alive, and it answers."""
+    return all(processes.find(state, name) for name in _PARTS) and _answers(state)
 
 
 def kubeconfig(state: Path = STATE) -> Path:
@@ -140,7 +151,7 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
 
     Raises ClusterError with kubectl's own words.
     """
-    if not (record := _record(state)):
+    if not (record := marker.read(state)):
         raise ClusterError("the embedded cluster is not running: start it with `make up`")
     command = [record["controlplane"], "kubectl", f"--kubeconfig={kubeconfig(state)}", *arguments]
     settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
@@ -246,10 +257,14 @@ def _keep_running(daemon: Daemon, state: Path) -> bool:
 
 def _serves(daemon: Daemon, state: Path) -> bool:
     if daemon.name == "kube-apiserver":
-        with suppress(ClusterError):
-            return bool(kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state))
-        return False
+        return _answers(state)
     return daemon.name != "operator" or _operator_ready(state).exists()
+
+
+def _answers(state: Path) -> bool:
+    with suppress(ClusterError):
+        return bool(kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state))
+    return False
 
 
 def _operator_ready(state: Path) -> Path:
@@ -268,32 +283,15 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
         _refuse_foreign(state)
     state.mkdir(mode=0o700, exist_ok=True)
     state.chmod(0o700)
-    ports = _ports(state)
-    write_whole(state / _MARKER, json.dumps({**programs, "ports": ports}), mode=0o600)
-    credentials.write(state, kubeconfig(state), ports["api"])
+    ports = marker.ports(state)
+    marker.write(state, programs, ports)
+    if credentials.write(state, kubeconfig(state), ports["api"]):
+        _end_all(state)  # what runs knows others
     return ports
 
 
 def _refuse_foreign(state: Path) -> None:
-    if not _record(state):
+    if not marker.is_there(state):
         raise ClusterError(
-            f"{state} was not made by the embedded cluster (no {_MARKER} in it): left as it is"
+            f"{state} was not made by the embedded cluster (no {marker.NAME} in it): left as it is"
         )
-
-
-def _record(state: Path) -> dict[str, Any]:
-    """What `start` recorded: the programs' paths and the ports. Empty if there is no cluster."""
-    marker = state / _MARKER
-    record: dict[str, Any] = json.loads(marker.read_text()) if marker.exists() else {}
-    return record
-
-
-def _ports(state: Path) -> dict[str, int]:
-    """The recorded ports, or new ones once somebody else has taken one of them."""
-    ports: dict[str, int] = _record(state).get("ports", {})
-    owners = {"etcd": "etcd", "api": "kube-apiserver"}
-    if ports and all(
-        processes.find(state, owners[key]) or processes.is_free(port) for key, port in ports.items()
-    ):
-        return ports
-    return dict(zip(owners, processes.free_ports(len(owners)), strict=True))

@@ -1,7 +1,10 @@
 """Keys, token and kubeconfig of the embedded cluster; its owner alone can read them."""
 
 import base64
+import re
 import secrets
+import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +14,34 @@ import yaml
 from embedded.files import fill, write_whole
 
 _NAME = "dynamo-gpt-oss-embedded"
+_KEYS = ("ca.crt", "server.crt", "server.key", "sa.key")
+_PEM = "-----BEGIN .*-----END [A-Z ]+-----\n"
+_TOKEN = "[0-9a-f]{64},admin,admin,system:masters\n"
 
 
-def write(state: Path, kubeconfig: Path, port: int) -> None:
-    """Make what of `pki/` and `tokens.csv` is missing, and the kubeconfig of the only user, an administrator.
+def write(state: Path, kubeconfig: Path, port: int) -> bool:
+    """Make what of `pki/` and `tokens.csv` is missing or damaged, and the kubeconfig of the only user, who may do all.
 
-    port: of the API server.
+    port: of the API server. True if keys or token were made: who has read earlier ones is to read them again.
     """
     pki, tokens = state / "pki", state / "tokens.csv"
-    if not pki.exists():
+    made = False
+    if not all(_holds(pki / name, _PEM) for name in _KEYS):
+        shutil.rmtree(pki, ignore_errors=True)
         fill(pki, _write_keys)
-    if not tokens.exists():
+        made = True
+    if not _holds(tokens, _TOKEN):
         _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
+        made = True
     _write(kubeconfig, yaml.safe_dump(_kubeconfig(port, pki / "ca.crt", tokens)))
+    return made
+
+
+def _holds(path: Path, pattern: str) -> bool:
+    """Whether it is a file of such text. What it should be is written in one step: others have damaged it since."""
+    with suppress(OSError, UnicodeError):
+        return bool(re.fullmatch(pattern, path.read_text(), re.DOTALL))
+    return False
 
 
 def _write_keys(pki: Path) -> None:

@@ -12,6 +12,8 @@ from embedded.dynamo import CannotRunError, DynamoError
 from embedded.files import write_whole
 
 SIMULATED = "engines (scripted text at a made-up pace; no weights, no GPU)"
+USUAL_PORT = 8000
+"""The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
 _FILE = "endpoints.json"
 _SECONDS_FOR_AN_ANSWER = 20.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))

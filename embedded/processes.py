@@ -1,6 +1,7 @@
-"""Daemons that outlive the command that started them and are found again by their pid files."""
+"""Daemons that outlive the command that started them and are found again: by pid files, or by their environment."""
 
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -22,6 +23,8 @@ Report = Callable[[str], None]
 PIP = (sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check")
 _SECONDS_TO_START = 10
 _SECONDS_TO_END = 20
+_MARK = "DYNAMO_GPT_OSS_DAEMON"
+"""Variable of a daemon's environment from its first moment: whose it is, by folder and name."""
 _children: list[subprocess.Popen[bytes]] = []
 """What this very process started: kept to be reaped, a zombie is not running."""
 
@@ -31,6 +34,14 @@ class Daemon:
     """One process to keep running. `argv[1:]` must hold something only ours: the state folder (see `find`)."""
 
     name: str
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Record:
+    """What a pid file says."""
+
+    pid: int
     argv: tuple[str, ...]
 
 
@@ -106,27 +117,62 @@ def is_free(port: int) -> bool:
 
 
 def find(state: Path, name: str) -> psutil.Process | None:
-    """The running process of that name, or None.
+    """The running process of that name, or None."""
+    return next(iter(_running(state, name)), None)
+
+
+def _running(state: Path, name: str) -> list[psutil.Process]:
+    """All processes of that name: the one that its pid file names, or any that bear its mark.
 
     A pid alone may have been recycled, and a start time moves with the clock; the arguments name our state
     folder, so only our own process has them. `argv[0]` is left out: a framework Python on macOS replaces it.
     """
     for child in _children:
         child.poll()
-    try:
+    record = _recorded(state, name)
+    with suppress(psutil.Error, ValueError, OverflowError):
+        if record:
+            process = psutil.Process(record.pid)
+            if process.cmdline()[1:] == list(record.argv[1:]):
+                return [process]
+    return _marked(state).get(name, [])
+
+
+def _marked(state: Path) -> dict[str, list[psutil.Process]]:
+    """Processes by name that `start` made for this folder, whether or not it lived to write their pid files."""
+    found: dict[str, list[psutil.Process]] = {}
+    for process in psutil.process_iter():
+        with suppress(psutil.Error, OSError):
+            folder, _, name = process.environ().get(_MARK, "").partition(":")
+            # Its children may have inherited the mark, and are in its session.
+            if folder == _digest(state) and os.getsid(process.pid) == process.pid:
+                found.setdefault(name, []).append(process)
+    return found
+
+
+def _digest(state: Path) -> str:
+    """The folder in characters that are the same in every locale."""
+    return hashlib.sha256(os.fsencode(state.resolve())).hexdigest()[:16]
+
+
+def _recorded(state: Path, name: str) -> _Record | None:
+    """What its pid file says; None also if that is damaged."""
+    with suppress(OSError, ValueError, TypeError, KeyError):
         record = json.loads(_pid_file(state, name).read_text())
-        process = psutil.Process(record["pid"])
-        return process if process.cmdline()[1:] == record["argv"][1:] else None
-    except (FileNotFoundError, json.JSONDecodeError, psutil.NoSuchProcess, psutil.AccessDenied):
-        return None
+        return _Record(int(record["pid"]), tuple(record["argv"]))
+    return None
 
 
 def runs(state: Path, daemon: Daemon) -> bool:
-    """Whether the daemon runs as it would be started now: the same program with the same arguments."""
-    if not find(state, daemon.name):
-        return False
-    recorded: list[str] = json.loads(_pid_file(state, daemon.name).read_text())["argv"]
-    return recorded == list(daemon.argv)
+    """Whether the daemon runs as it would be started now: the same program with the same arguments, not stopped."""
+    process, record = find(state, daemon.name), _recorded(state, daemon.name)
+    with suppress(psutil.NoSuchProcess):
+        return (
+            process is not None
+            and record == _Record(process.pid, daemon.argv)
+            and process.status() != psutil.STATUS_STOPPED
+        )
+    return False
 
 
 def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
@@ -147,11 +193,14 @@ def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
             stdout=output,
             stderr=output,
             cwd=state,
-            env=dict(environment),
+            env={**environment, _MARK: f"{_digest(state)}:{daemon.name}"},
             start_new_session=True,
         )
     _children.append(process)
-    _pid_file(state, daemon.name).write_text(json.dumps({"pid": process.pid, "argv": daemon.argv}))
+    file = _pid_file(state, daemon.name)
+    partial = file.with_suffix(".partial")
+    partial.write_text(json.dumps({"pid": process.pid, "argv": daemon.argv}))
+    partial.replace(file)
     deadline = time.monotonic() + _SECONDS_TO_START
     # The arguments of a process can be seen only some time after it has come into being.
     while process.poll() is None and not find(state, daemon.name) and time.monotonic() < deadline:
@@ -161,19 +210,20 @@ def start(state: Path, daemon: Daemon, environment: Mapping[str, str]) -> bool:
 
 def end(state: Path, name: str) -> bool:
     """Ends the daemon and what it started: TERM, after 20 s KILL; True if it was running."""
-    process = find(state, name)
-    if process:
+    running = _running(state, name)
+    for process in running:
         family = [process]
         with suppress(psutil.NoSuchProcess):
             family += process.children(recursive=True)
             process.terminate()
+            process.resume()  # or one that is stopped would not hear of it
             _await_end([process])
         for member in family:
             with suppress(psutil.NoSuchProcess):
                 member.kill()
         _await_end(family)
     _pid_file(state, name).unlink(missing_ok=True)
-    return process is not None
+    return bool(running)
 
 
 def _await_end(family: list[psutil.Process]) -> None:
@@ -192,7 +242,8 @@ def _ended(process: psutil.Process) -> bool:
 
 def daemons(state: Path) -> list[str]:
     """Names of the daemons that were started here and not ended, running or killed."""
-    return sorted(path.stem for path in _pid_file(state, "any").parent.glob("*.json"))
+    recorded = {path.stem for path in _pid_file(state, "any").parent.glob("*.json")}
+    return sorted(recorded | _marked(state).keys())
 
 
 def log_file(state: Path, name: str) -> Path:

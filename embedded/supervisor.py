@@ -17,8 +17,6 @@ from embedded import endpoints, processes
 from embedded.dynamo import DynamoError, Installation
 from embedded.dynamo_graph import DISCOVERY, ENGINE, FRONTEND, Graph, Process, environment, processes_of
 
-USUAL_PORT = 8000
-"""The first graph's, if it is free, so that commands copied from Dynamo's guides work as they are."""
 _FOLDER = "dataplane"
 
 _SECONDS_TO_END = 5.0
@@ -81,14 +79,20 @@ class Supervisor:
 
     state: the embedded cluster's state folder, where endpoints.py says how each graph answers. install: makes
     a release ready at its first use, or raises DynamoError; what runs keeps running meanwhile, unwatched.
+    port: a graph's that had none before, if it is free.
     """
 
     def __init__(
-        self, state: Path, install: Callable[[str], Installation], engine: Sequence[str] = ENGINE
+        self,
+        state: Path,
+        install: Callable[[str], Installation],
+        engine: Sequence[str] = ENGINE,
+        port: int = endpoints.USUAL_PORT,
     ) -> None:
         self._state = state
         self._install = install
         self._engine = engine
+        self._port = port
         self._served: dict[str, _Served] = {}
         urls = {key: entry["url"] for key, entry in endpoints.read(state).items()}
         self._ports = {key: int(url.rsplit(":", 1)[1]) for key, url in urls.items() if url}
@@ -161,7 +165,7 @@ class Supervisor:
         """A new start of the whole graph: an empty discovery directory and a port that is free."""
         shutil.rmtree(served.folder / DISCOVERY, ignore_errors=True)
         served.folder.mkdir(parents=True, exist_ok=True)
-        kept = served.port or self._ports.get(key, USUAL_PORT)
+        kept = served.port or self._ports.get(key, self._port)
         taken = {other.port for other in self._served.values() if other is not served}
         free = kept not in taken and processes.is_free(kept)
         served.port = kept if free else processes.free_ports(1)[0]

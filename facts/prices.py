@@ -89,10 +89,14 @@ class Part:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """USD per hour by part; None where a price is unknown. basis: what the prices are, for readers."""
+    """USD per hour by part; None where a price is unknown. basis: what the prices are, for readers.
+
+    unpriced: the units of those without a price, as a stack's `prices` would name them.
+    """
 
     parts: Mapping[str, float | None]
     basis: str
+    unpriced: tuple[str, ...] = ()
 
     @property
     def unknown(self) -> tuple[str, ...]:
@@ -120,9 +124,11 @@ def cost(parts: Iterable[Part], region: str, own: Mapping[str, float]) -> Cost:
         return None if listed is None else round(listed.usd * part.count, 4)
 
     elsewhere = "" if region == REGION else f"; those of {region} may differ"
+    asked = list(parts)
     return Cost(
-        parts={part.name: usd(part) for part in parts},
+        parts={part.name: usd(part) for part in asked},
         basis=f"list prices of {REGION}{elsewhere}; without {', '.join(NOT_COUNTED)}",
+        unpriced=tuple(dict.fromkeys(part.unit for part in asked if usd(part) is None)),
     )
 
 

@@ -39,6 +39,10 @@ class CacheUse:
     """Those models, the served one first."""
     local_copy: bool = False
     """Whether workers read them from a copy on their node's disks."""
+    node_folder: str | None = None
+    """Folder of the nodes' disks that has one copy for all pods of its node; None for a copy in each pod."""
+    compiled_folder: str | None = None
+    """Folder of the nodes' disks that keeps what engines compile; None where that goes with their pods."""
     from_bucket: bool = False
     """Whether every pod copies what it reads of them from a bucket; no claim holds them then."""
     claim: str | None = None

@@ -8,7 +8,8 @@ from facts.engines import Engine, Role
 from facts.releases import Version
 from facts.weights import Weights
 from manifests.names import CACHE_PATH
-from targets.engine_knobs import KNOBS, EngineKnobs, Limits, Parallelism
+from targets.engine_knobs import KNOBS, EngineKnobs
+from targets.strict import Strict
 
 _PARSERS_SINCE = Version(1, 0)
 
@@ -44,8 +45,8 @@ def flags(pairs: Iterable[tuple[str, object]]) -> list[str]:
     return words
 
 
-def knob_words(engine: Engine, knobs: EngineKnobs, kind: type[Parallelism] | type[Limits]) -> list[str]:
-    """Command-line words for an engine's settings of one kind."""
+def knob_words(engine: Engine, knobs: EngineKnobs, kind: type[Strict]) -> list[str]:
+    """Command-line words for an engine's settings of one kind, a base of `EngineKnobs`."""
     given = (
         (KNOBS[name].argument(engine), value) for name, value in knobs.values() if name in kind.model_fields
     )

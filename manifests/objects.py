@@ -1,5 +1,6 @@
 """Kubernetes objects as every renderer here writes them: an object, a Job, a pod, a container. Pure."""
 
+import base64
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -69,8 +70,16 @@ def config_map(name: str, namespace: str, data: Mapping[str, Any], **labels: str
 
 
 def secret(name: str, namespace: str, data: Mapping[str, Any], kind: str = "Opaque") -> Object:
-    """A Secret. data: text by key, not yet in Base64. kind: its type."""
-    return manifest("v1", "Secret", name, namespace, type=kind, stringData=dict(data))
+    """A Secret. data: text of `encode` by key, may be Outputs. kind: its type.
+
+    Not `stringData`: the API server stores that as `data`, and a second server-side apply would see a change.
+    """
+    return manifest("v1", "Secret", name, namespace, type=kind, data=dict(data))
+
+
+def encode(text: str) -> str:
+    """Text as a Secret holds it: UTF-8 in Base64."""
+    return base64.b64encode(text.encode()).decode()
 
 
 def service_account(name: str, namespace: str) -> Object:
@@ -93,6 +102,20 @@ def claim_spec(
     elif storage_class:
         spec["storageClassName"] = storage_class
     return spec
+
+
+def daemon_set(name: str, namespace: str, pod: Mapping[str, Any]) -> Object:
+    """A DaemonSet that prepares nodes, changed on all of them at once. Nothing waits for it.
+
+    Else an update would wait for gigabytes on every node before it goes on to the graphs.
+    """
+    labels = {"app": name}
+    spec = {
+        "selector": {"matchLabels": labels},
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": pod_template(pod, labels),
+    }
+    return annotate(manifest("apps/v1", "DaemonSet", name, namespace, spec=spec), UNAWAITED)
 
 
 def job(

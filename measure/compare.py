@@ -77,20 +77,20 @@ def _rows(runs: Sequence[Results]) -> Iterator[str]:
             bands = [run.band(metric, concurrency) for run in runs]
             if any(bands):
                 cells = " | ".join(map(band, bands))
-                yield f"| {concurrency} | {metric.label} [{metric.unit}] | {cells} | {_change(metric, bands)} |"
+                yield f"| {concurrency} | {metric.label} [{metric.unit}] | {cells} | {change(metric, bands)} |"
 
 
-def _change(metric: Metric, bands: Sequence[Band | None]) -> str:
-    """Of the last run against the first."""
+def change(metric: Metric, bands: Sequence[Band | None]) -> str:
+    """Of the last run against the first, empty where one of them is unknown."""
     first, last = bands[0], bands[-1]
     if first is None or last is None or not first.mean:
         return ""
-    change = 100 * (last.mean / first.mean - 1)
-    verdict = "better" if change * metric.better > 0 else "worse"
+    percent = 100 * (last.mean / first.mean - 1)
+    verdict = "better" if percent * metric.better > 0 else "worse"
     separate = apart(first, last)
     if separate is None:
-        return f"{change:+.1f} %"
-    return f"{change:+.1f} % ({verdict if separate else 'within noise'})"
+        return f"{percent:+.1f} %"
+    return f"{percent:+.1f} % ({verdict if separate else 'within noise'})"
 
 
 def _tokens(results: Results) -> str:

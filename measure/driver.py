@@ -1,14 +1,14 @@
 """Measure a stack: up, verify, benchmark, report, down; the last whatever happens to the others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from embedded.processes import Report
 from manifests.benchmark.job import LoadPoint
-from measure import lease, results
+from measure import lease, results, rollout
 from measure import report as reports
 from measure.guard import Guard
 from measure.run import RAW, Run
@@ -31,6 +31,9 @@ class Site(Protocol):
 
     def verify(self) -> None:
         """See that it answers."""
+
+    def rollout(self) -> Mapping[str, Any] | None:
+        """How it came up, minutes by step; None where nothing of that is known."""
 
     def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         """Run AIPerf for every point, leave its files in `folder`; also what there is after a failure."""
@@ -75,7 +78,8 @@ def drive(
         guard.check()
         report("verify")
         site.verify()
-        report(f"benchmark: {len(points)} points")
+        rollout.write(site.rollout(), folder)
+        report(f"benchmark: {len(points)} point{'s' if len(points) != 1 else ''}")
         site.measure(points, folder / RAW)
 
     def end(error: BaseException | None) -> None:

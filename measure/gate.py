@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from measure.compare import apart, check, common
 from measure.report import band
@@ -36,6 +37,19 @@ class Verdict:
             f"{self.metric.unit}, {abs(self.worse):.1f} % {'worse' if self.worse > 0 else 'better'} "
             f"(tolerance {self.tolerance:g} %)"
         )
+
+    def data(self) -> dict[str, Any]:
+        """For programs; before and after in the metric's unit."""
+        return {
+            "concurrency": self.concurrency,
+            "metric": self.metric.label,
+            "unit": self.metric.unit,
+            "before": self.before.mean,
+            "after": self.after.mean,
+            "worsePercent": round(self.worse, 1),
+            "tolerancePercent": self.tolerance,
+            "regressed": self.regressed,
+        }
 
 
 def findings(candidate: Results, baseline: Results, tolerances: Mapping[str, float]) -> list[Verdict]:

@@ -12,10 +12,11 @@ from embedded.processes import Report
 CODES = {signal.SIGALRM: 1, signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGHUP: 129}
 
 
-class Ended(BaseException):
+class Ended(SystemExit):
     """The work was told to end: by a signal or by its time limit. code: the exit code that says so.
 
-    No Exception, so that nothing that catches those on its way goes on instead.
+    No Exception, so that nothing that catches those on its way goes on instead; and a SystemExit, since asyncio keeps
+    every other one for whoever awaits the task that it hit, and nobody may.
     """
 
     def __init__(self, reason: str, code: int) -> None:

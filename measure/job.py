@@ -22,9 +22,9 @@ _POLL_SECONDS = 3.0
 
 
 def job_spec(plan: StackPlan, points: Sequence[LoadPoint] = ()) -> JobSpec:
-    """The Job of `ops bench`, beside one that the stack itself may have."""
+    """The Job of `ops bench`."""
     own = plan.checks.benchmark.job(plan.main, plan.cluster.namespace)
-    return replace(own, points=tuple(points), name="benchmark-run")
+    return replace(own, points=tuple(points), name=benchmark.RUN_NAME)
 
 
 def measure(

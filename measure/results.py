@@ -176,16 +176,19 @@ def load(folder: Path) -> Results:
 
 def newest(stack: str, folder: Path) -> Results | None:
     """The stack's last run among those in the folder that has points, None without one."""
-    found = [results for results in _readable(folder) if results.run.stack == stack and results.points]
+    found = [results for results in of_stack(stack, folder) if results.points]
     return max(found, key=lambda results: results.run.started, default=None)
 
 
-def _readable(folder: Path) -> Iterator[Results]:
+def of_stack(stack: str, folder: Path) -> Iterator[Results]:
+    """The stack's runs among those in the folder, also those without points."""
     for path in folder.glob(f"*/{RUN_FILE}"):
         try:
-            yield load(path.parent)
+            found = load(path.parent)
         except RunsError:
             continue  # written by another version, or cut short
+        if found.run.stack == stack:
+            yield found
 
 
 def _point(folder: Path, name: str, wanted: Load) -> MeasuredPoint:

@@ -1,7 +1,9 @@
 """Runs beside each other, as `bench compare` and `bench gate` put them."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from measure import compare, gate, plots
 from measure.results import METRIC, Results
@@ -23,16 +25,43 @@ def compare_runs(folders: Sequence[Path], out: Path | None) -> str:
     return table
 
 
-def gate_runs(folder: Path | None, against: Path, tolerances: Sequence[str]) -> list[str]:
-    """A line for each metric. Raises Regression if any is worse beyond tolerance and noise, RunsError."""
+@dataclass(frozen=True)
+class Gate:
+    """A run beside its baseline. failures: what failed in the run alone."""
+
+    run: Path
+    against: Path
+    failures: Sequence[str]
+    verdicts: Sequence[gate.Verdict]
+
+    @property
+    def regressions(self) -> list[str]:
+        """A line for each; none if the run is not behind."""
+        return [*self.failures, *(str(each) for each in self.verdicts if each.regressed)]
+
+    def lines(self) -> list[str]:
+        """For people. Raises Regression if the run is behind."""
+        if self.regressions:
+            raise Regression("\n".join(self.regressions))
+        return [*map(str, self.verdicts), f"{self.run} is not behind {self.against}"]
+
+    def data(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "behind": bool(self.regressions),
+            "run": str(self.run),
+            "against": str(self.against),
+            "failures": list(self.failures),
+            "metrics": [each.data() for each in self.verdicts],
+        }
+
+
+def gate_runs(folder: Path | None, against: Path, tolerances: Sequence[str]) -> Gate:
+    """The run, by default the newest beside its baseline, held against that. Raises RunsError."""
     baseline = load_results(against)
     candidate = load_results(folder) if folder else _after(baseline)
-    findings = gate.findings(candidate, baseline, {**gate.TOLERANCES, **_tolerances(tolerances)})
-    failed = gate.failures(candidate, baseline)
-    regressed = [str(finding) for finding in findings if finding.regressed]
-    if failed or regressed:
-        raise Regression("\n".join([*failed, *regressed]))
-    return [*map(str, findings), f"{candidate.folder} is not behind {baseline.folder}"]
+    verdicts = gate.findings(candidate, baseline, {**gate.TOLERANCES, **_tolerances(tolerances)})
+    return Gate(candidate.folder, baseline.folder, gate.failures(candidate, baseline), verdicts)
 
 
 def _after(baseline: Results) -> Results:

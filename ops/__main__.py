@@ -1,10 +1,13 @@
-"""`python -m ops VERB`: the verbs around Pulumi."""
+"""`dynamo-gpt-oss VERB`, or `python -m ops VERB`: the verbs around Pulumi."""
 
 import importlib
+import json
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import pulumi
 import typer
@@ -13,31 +16,49 @@ import yaml
 from measure.guard import Ended
 from ops import bench
 from ops import synth as synthesis
-from ops.diff import diff as changes
+from ops.diff.changes import DiffFormat
 from ops.evaluate import evaluate
+from ops.options import PROJECT, Embedded, Json, Stack, WaitForBlock, Where, Yes
 from ops.progress import Progress, tell
 from ops.pulumi import interruption, stack_config
 from policy.check import Finding
 from targets.errors import UserError
 
-PROJECT = Path(__file__).resolve().parent.parent
-app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+app = typer.Typer(no_args_is_help=True, pretty_exceptions_enable=False)
 app.add_typer(bench.app, name="bench")
 _MODULES = {
     "verify": "ops.verify",
     "chat": "ops.chat",
     "doctor": "ops.doctor",
+    "report": "ops.report.report",
     "init": "ops.init",
     "leftovers": "ops.aws.leftovers",
     "let-in": "ops.aws.let_in",
+    "logs": "ops.logs:show_logs",
+    "status": "ops.deploy.status:show_status",
+    "timeline": "ops.rollout.show:timeline",
+    "open": "ops.web.opening:open_page",
 }
-"""Verbs whose imports the others need not wait for."""
-Stack = Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]
-Embedded = Annotated[bool, typer.Option("--embedded", help="On the embedded cluster, with simulated GPUs.")]
+"""Verbs whose imports the others need not wait for: the module, and its function if that is not called as the verb."""
+_COMPLETING = "_DYNAMO_GPT_OSS_COMPLETE"
+"""Set by a shell that asks for completions of the installed command."""
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        from ops.version import version
+
+        typer.echo(version())
+        raise typer.Exit
 
 
 @app.callback()
-def verbs() -> None:
+def verbs(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Say the version and end.", callback=_say_version, is_eager=True),
+    ] = False,
+) -> None:
     """Deploy, check and measure GPT-OSS on NVIDIA Dynamo."""
 
 
@@ -77,111 +98,165 @@ def _say_findings(findings: Sequence[Finding]) -> None:
 
 
 @app.command()
-def up(stack: Stack, embedded: Embedded = False) -> None:
-    """Deploy the stack and wait until it is ready."""
-    from ops.deploy import deploy
-    from ops.deploy.embedded import SIMULATED
-    from ops.stack.stack import find
-
-    report = Progress()
-    found = find(stack, embedded=embedded)
-    outputs = deploy.up(found, report)
-    typer.echo(yaml.safe_dump(dict(outputs), sort_keys=True, width=200), nl=False)
-    if found.embedded:
-        typer.echo(SIMULATED)
-    typer.echo(f"{stack} is ready after {report.seconds():.0f} s")
-
-
-@app.command()
-def down(
+def up(
     stack: Stack,
     embedded: Embedded = False,
-    timeout: Annotated[float, typer.Option(help="Seconds that one object may take to go.")] = 120.0,
+    yes: Yes = False,
+    wait_for_block: WaitForBlock = False,
+    json_: Json = False,
 ) -> None:
-    """Take the stack down, in order; the embedded cluster goes with its last stack."""
+    """Deploy the stack and wait until it is ready; asks before it newly pays for GPU nodes."""
     from ops.deploy import deploy
+    from ops.deploy.embedded import notes
+    from ops.money import agree
+    from ops.rollout.observer import SIMULATED, Observer
     from ops.stack.stack import find
+    from ops.watch.record import Record
+    from ops.watch.screen import screen
 
-    report = Progress()
-    deploy.down(find(stack, embedded=embedded), report, timeout=timeout)
-    typer.echo(f"{stack} is down after {report.seconds():.0f} s")
+    found = find(stack, embedded=embedded)
+    if wait_for_block:
+        from ops.deploy import blocks
+
+        blocks.check(found)
+    agree.agree_to_spend(found, yes=yes)
+    observer = Observer(datetime.now(UTC))
+    try:
+        turns = blocks.turns(found, tell, began=observer.block_began) if wait_for_block else (found,)
+        for turn in turns:
+            with screen(f"{stack}: {found.plan.target.name}", beside=json_) as shown:
+                record = Record(shown.show)
+                outputs = deploy.up(turn, shown.report, show=record, observe=observer)
+    except (KeyboardInterrupt, Ended):
+        tell(deploy.what_stays(found, *(["--wait-for-block"] if wait_for_block else [])))
+        raise
+    finally:
+        observer.keep(found, PROJECT)
+    record.keep(found.name, SIMULATED if found.embedded else "", PROJECT)
+    if json_:
+        _say_json({"stack": stack, "seconds": round(shown.seconds(), 1), "outputs": dict(outputs)})
+        return
+    typer.echo(yaml.safe_dump(dict(outputs), sort_keys=True, width=200), nl=False)
+    if found.embedded:
+        typer.echo("\n".join(notes(outputs)))
+    typer.echo(f"{stack} is ready after {shown.seconds():.0f} s")
 
 
 @app.command()
-def status(stack: Stack, embedded: Embedded = False) -> None:
-    """What of the stack is deployed."""
-    from ops.deploy.status import status as lines_of
-    from ops.stack.stack import find
+def down(  # noqa: PLR0917 each is an option of the command line
+    stack: Stack,
+    embedded: Where = None,
+    timeout: Annotated[float, typer.Option(help="Seconds that one object may take to go.")] = 120.0,
+    force: Annotated[
+        bool,
+        typer.Option(
+            "--force", help="End the embedded cluster with all that is on it, even if it is broken."
+        ),
+    ] = False,
+    yes: Yes = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would go, and delete nothing.")
+    ] = False,
+    json_: Json = False,
+) -> None:
+    """Take the stack down, in order; the embedded cluster goes with its last stack."""
+    from ops.deploy import deploy, removal
+    from ops.money import agree
+    from ops.stack.place import find_deployed
 
-    for line in lines_of(find(stack, embedded=embedded)):
-        typer.echo(line)
+    found = find_deployed(stack, embedded=embedded)
+    agree.agree_to_delete(found, yes=yes or dry_run)
+    report = Progress(beside=json_)
+    if dry_run:
+        _say(removal.preview(found, report), {"stack": stack, "down": False}, json_=json_)
+        return
+    deploy.down(found, report, timeout=timeout, force=force)
+    if json_:
+        _say_json({"stack": stack, "down": True, "seconds": round(report.seconds(), 1)})
+    else:
+        typer.echo(f"{stack} is down after {report.seconds():.0f} s")
 
 
 @app.command()
 def diff(
     base: Annotated[str, typer.Option(help="Revision to compare the working tree with.")],
-    form: Annotated[
-        changes.DiffFormat, typer.Option("--format", help="How to write it.")
-    ] = changes.DiffFormat.TEXT,
+    form: Annotated[DiffFormat, typer.Option("--format", help="How to write it.")] = DiffFormat.TEXT,
     exit_code: Annotated[bool, typer.Option("--exit-code", help="End with 2 if a stack changes.")] = False,
 ) -> None:
     """Show what would change in every stack since a revision; needs no credentials."""
-    found = changes.diff(PROJECT, base)
+    from ops.diff import diff as changes
+
+    found = changes.diff(PROJECT, base, tell)
     typer.echo(changes.render(found, base, form), nl=False)
     if exit_code and any(each.state != "unchanged" for each in found):
         raise typer.Exit(2)
 
 
 @app.command()
-def timeline(
-    stack: Stack,
-    assumption: Annotated[
-        list[str] | None, typer.Option("--assume", help="Override one, as in weights-rate=100.")
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the pictures; by default out/<stack>.")] = None,
-) -> None:
-    """Simulate the stack's rollout: what runs when, and what GPU time is paid before the first token."""
-    from ops import timeline as simulation
-
-    simulated = simulation.simulate(PROJECT, stack, assumption or [])
-    typer.echo(simulated.text())
-    for path in simulation.draw(simulated, out or PROJECT / "out" / stack):
-        typer.echo(path)
-
-
-@app.command()
 def reap(
     stack: Annotated[str | None, typer.Option(help="This stack alone; by default every stack.")] = None,
+    json_: Json = False,
 ) -> None:
     """Take down what should be down by now: stacks past their tags.ttl, and benchmarks whose driver was killed."""
     from ops import reap as reaper
 
-    for line in reaper.reap(stack, Progress()):
-        typer.echo(line)
+    _say(reaper.reap(stack, Progress(beside=json_)), {}, json_=json_)
 
 
 @app.command()
-def cost(stack: Stack) -> None:
+def cost(stack: Stack, json_: Json = False) -> None:
     """What the stack costs by the hour, and for a million output tokens once it was measured."""
     from ops import cost as costing
 
+    if json_:
+        _say_json(costing.cost_data(PROJECT, stack))
+        return
     for line in costing.cost(PROJECT, stack):
         typer.echo(line)
 
 
+def _say(lines: Iterable[str], about: Mapping[str, Any], *, json_: bool) -> None:
+    """The lines as they come, or all of them in one JSON object with what they are about."""
+    if json_:
+        _say_json({**about, "lines": list(lines)})
+        return
+    for line in lines:
+        typer.echo(line)
+
+
+def _say_json(data: Mapping[str, Any]) -> None:
+    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
+
+
 def _add_verbs(asked: str | None) -> None:
     """Add the verbs that are modules of their own: all for the help, otherwise only the one that is asked for."""
-    for verb, module in _MODULES.items():
+    for verb, where in _MODULES.items():
         if asked not in _MODULES or asked == verb:
-            app.command(verb)(getattr(importlib.import_module(module), verb.replace("-", "_")))
+            module, _, function = where.partition(":")
+            app.command(verb)(getattr(importlib.import_module(module), function or verb.replace("-", "_")))
+
+
+def _add_names() -> None:
+    """Add those verbs by their names alone, for a shell that completes one and cannot wait for their modules."""
+    for verb in _MODULES:
+        app.command(verb)(lambda: None)
+
+
+def _words() -> list[str]:
+    """The words of the command line behind the program's name, also of one that a shell completes."""
+    if os.environ.get(_COMPLETING):
+        return (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()[1:]
+    return sys.argv[1:]
 
 
 def main() -> None:
     """Run a verb; what users can mend is one `error:` line a problem and exit code 1. A signal ends it in order."""
     interruption.install(tell)
-    verb = next(iter(sys.argv[1:]), None)
+    verb = next(iter(_words()), None)
     here = {command.callback.__name__ for command in app.registered_commands if command.callback}
-    if verb not in here:
+    if os.environ.get(_COMPLETING) and verb not in _MODULES:
+        _add_names()
+    elif verb not in {*here, "--version"}:
         _add_verbs(verb)
     try:
         app()
@@ -191,6 +266,10 @@ def main() -> None:
     except (UserError, pulumi.RunError) as error:
         for line in str(error).splitlines():
             tell(f"error: {line}")
+        sys.exit(1)
+    except OSError as error:
+        # A folder that is read-only, no folder, or full; a disk or a pipe that takes no more.
+        tell(f"error: {f'{error.filename}: ' if error.filename else ''}{error.strerror or error}")
         sys.exit(1)
 
 

@@ -3,12 +3,14 @@
 What it needs is imported when a verb runs: matplotlib and Jinja2 are of no use to the others.
 """
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ops.progress import Progress
+from ops import options
+from ops.progress import Progress, tell
 
 app = typer.Typer(help="Measure a stack with AIPerf; compare runs; stop regressions.")
 Runs = Annotated[list[Path], typer.Argument(help="Folders of runs.")]
@@ -48,6 +50,8 @@ def bench(  # noqa: PLR0917 each is an option of the command line
         typer.Option("--embedded", help="The stack's graph on the embedded cluster, with simulated GPUs."),
     ] = False,
     out: Annotated[Path | None, typer.Option(help="Folder of the run; by default one in out/bench.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Agree beforehand to what GPU nodes cost.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Print the headline as one JSON object.")] = False,
 ) -> None:
     """Deploy a stack, measure it, write a report, take it down."""
     if context.invoked_subcommand:
@@ -64,8 +68,21 @@ def bench(  # noqa: PLR0917 each is an option of the command line
         teardown=teardown,
         seconds=60 * minutes,
         out=out,
-        report=Progress(),
+        report=tell if json_ else Progress(),
+        yes=yes,
     )
+    _say_headline(folder, as_json=json_)
+
+
+def _say_headline(folder: Path, *, as_json: bool) -> None:
+    from measure import headline, results  # noqa: PLC0415
+
+    measured = results.load(folder)
+    if as_json:
+        typer.echo(json.dumps({"folder": str(folder), **headline.data(measured)}, indent=1))
+        return
+    for line in headline.lines(measured):
+        typer.echo(line)
     typer.echo(folder)
 
 
@@ -91,17 +108,23 @@ def gate_run(
     tolerance: Annotated[
         list[str] | None, typer.Option(help="METRIC=PERCENT that it may be worse by; may be given again.")
     ] = None,
+    json_: options.Json = False,
 ) -> None:
     """Fail where a run is worse than another beyond tolerance and noise."""
     from measure import runs  # noqa: PLC0415
 
-    for line in runs.gate_runs(run, against, tolerance or []):
-        typer.echo(line)
+    gate = runs.gate_runs(run, against, tolerance or [])
+    if not json_:
+        typer.echo("\n".join(gate.lines()))
+        return
+    typer.echo(json.dumps(gate.data(), indent=1))
+    if gate.regressions:
+        raise typer.Exit(1)
 
 
 @app.command("command")
 def show_command(
-    stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")],
+    stack: options.Stack,
     tool: Annotated[
         str, typer.Option(help="aiperf, or genai-perf for the container of Dynamo's 0.4 guide.")
     ] = "aiperf",

@@ -1,9 +1,10 @@
-"""`python -m ops chat`: a quick conversation with a deployed graph, its reasoning shown apart."""
+"""`chat`: a quick conversation with a deployed graph, its reasoning shown apart."""
 
+import http.client
 import json
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -11,12 +12,16 @@ import typer
 from rich.console import Console
 
 from manifests.verification import expectation
+from ops import options
 from ops.stack.cluster import EndpointError, reach
-from ops.stack.stack import find
+from ops.stack.place import find_deployed
 
 _SECONDS_OF_SILENCE = 120.0
 _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 """Past any proxy of the environment: the endpoint, or its forwarded port, is on 127.0.0.1."""
+
+_EXITS = {"", "/exit", "/quit"}
+_HELP = "An empty line, /exit or Ctrl-D ends the conversation; --effort says how much the model reasons."
 
 Message = Mapping[str, str]
 
@@ -30,16 +35,14 @@ class Effort(StrEnum):
 
 
 def chat(
-    stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")] = "dev",
+    stack: options.Stack = "dev",
     effort: Annotated[Effort, typer.Option(help="How much the model reasons first.")] = Effort.MEDIUM,
     once: Annotated[str | None, typer.Option(help="Ask this, print the answer and end.")] = None,
-    embedded: Annotated[
-        bool, typer.Option("--embedded", help="The stack's graph on the embedded cluster.")
-    ] = False,
+    embedded: options.Where = None,
 ) -> None:
     """Talk to a deployed graph; an empty line or Ctrl-D ends it."""
     console = Console(highlight=False)
-    found = find(stack, embedded=embedded)
+    found = find_deployed(stack, embedded=embedded)
     model = expectation(found.plan.main, simulated=found.embedded).model
     with reach(found) as cluster, cluster.endpoint(timeout=60.0) as endpoint:
         if endpoint.simulated:
@@ -51,8 +54,13 @@ def chat(
             messages.append({"role": "assistant", "content": answer})
 
 
-def stream(url: str, model: str, messages: Sequence[Message], effort: Effort) -> Iterator[tuple[str, str]]:
-    """Yields (`reasoning` or `content`, piece of text) as the model writes. Raises EndpointError."""
+def stream(
+    url: str, model: str, messages: Sequence[Message], effort: Effort, *, counted: bool = False
+) -> Generator[tuple[str, str]]:
+    """Yields (`reasoning` or `content`, piece of text) as the model writes. Raises EndpointError.
+
+    counted: at the end (`tokens`, how many it wrote), by the frontend's own count.
+    """
     body: dict[str, Any] = {
         "model": model,
         "messages": list(messages),
@@ -61,38 +69,55 @@ def stream(url: str, model: str, messages: Sequence[Message], effort: Effort) ->
     }
     if effort is Effort.HIGH:
         body["top_p"] = 1
+    if counted:
+        body["stream_options"] = {"include_usage": True}
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{url}/v1/chat/completions", json.dumps(body).encode(), headers)
     try:
         with _DIRECT.open(request, timeout=_SECONDS_OF_SILENCE) as lines:
             for line in lines:
-                yield from _pieces(line.decode().strip())
+                event = line.decode().strip()
+                if event.removeprefix("data:").strip() == "[DONE]":
+                    return
+                yield from _pieces(event)
     except urllib.error.HTTPError as error:
         raise EndpointError(f"HTTP {error.code}: {error.read().decode(errors='replace')[:300]}") from None
     except OSError as error:
         raise EndpointError(f"{url} does not answer: {error}") from None
+    except (http.client.HTTPException, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise EndpointError(f"{url} answers what is no chat: {type(error).__name__}: {error}") from None
+    raise EndpointError(f"{url} broke its answer off")
 
 
 def _pieces(line: str) -> Iterator[tuple[str, str]]:
-    event = line.removeprefix("data:").strip()
-    if event in (line, "[DONE]"):  # not an event at all, or the last one
+    if not line.startswith("data:"):
         return
-    for choice in json.loads(event).get("choices", []):
-        delta = choice["delta"]
+    event = json.loads(line.removeprefix("data:"))
+    if "error" in event:
+        raise EndpointError(f"the endpoint broke its answer off: {event['error']}")
+    for choice in event.get("choices", []):
+        delta = choice["delta"] or {}
         for kind, key in (("reasoning", "reasoning_content"), ("content", "content")):
             if delta.get(key):
                 yield kind, delta[key]
+    if usage := event.get("usage"):
+        yield "tokens", str(usage["completion_tokens"])
 
 
 def _questions(console: Console) -> Iterator[str]:
+    """What is typed, until an empty line, /exit, Ctrl-D or Ctrl-C; help is answered here and not by the model."""
+    console.print(_HELP, style="dim")
     while True:
         try:
-            question = console.input("[bold]you:[/bold] ")
+            question = console.input("[bold]you:[/bold] ").strip()
         except (EOFError, KeyboardInterrupt):
             return
-        if not question.strip():
+        if question in _EXITS:
             return
-        yield question
+        if question == "/help":
+            console.print(_HELP, style="dim")
+        else:
+            yield question
 
 
 def _say(console: Console, pieces: Iterator[tuple[str, str]]) -> str:

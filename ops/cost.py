@@ -2,10 +2,12 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from facts.kubernetes_support import support_note
 from facts.prices import Cost, usd_per_million_tokens
-from measure.results import newest
+from measure.results import METRIC, newest
+from ops.money.bill import HOURS_PER_DAY, as_data, how_to_price, uses
 from ops.pulumi import stack_config
 from stacks.cost import UNKNOWN, cost_per_hour, hourly_of_main_graph
 from stacks.load import from_text
@@ -15,15 +17,47 @@ from stacks.sections.cluster import NewEksClusterSettings
 
 def cost(project: Path, stack: str) -> list[str]:
     """The lines of the table. Raises StackFileError and ConfigError."""
-    stack_file = stack_config.load(project, stack)
-    plan = from_text(stack_file.config, set(stack_file.secret_keys))
+    plan = _plan(project, stack)
     priced = cost_per_hour(plan)
     if priced is None:
         return [
-            f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already"
+            f"{stack} makes nothing that is paid by the hour: its cluster and GPU nodes are there already",
+            *map(str, uses(plan)),
         ]
-    per_token = _per_token(project, stack, plan, hourly_of_main_graph(plan) or priced)
-    return [*_parts(priced), "", f"({priced.basis})", *_support(plan), *per_token]
+    day = f"{HOURS_PER_DAY * priced.known_usd_per_hour:.2f}{f' + {UNKNOWN}' if priced.unknown else ''} USD a day"
+    missing = how_to_price(priced, plan)
+    return [
+        *_parts(priced),
+        "",
+        day,
+        *map(str, uses(plan)),
+        f"({priced.basis})",
+        *([missing] if missing else []),
+        *_support(plan),
+        _per_token(project, stack, plan, hourly_of_main_graph(plan) or priced),
+    ]
+
+
+def cost_data(project: Path, stack: str) -> dict[str, Any]:
+    """The same for programs, in USD; null where it is unknown. Raises as above."""
+    plan = _plan(project, stack)
+    hourly = hourly_of_main_graph(plan)
+    measured, source = _measured(project, stack, plan)
+    usd = None if hourly is None else hourly.usd_per_hour
+    return {
+        "stack": stack,
+        **as_data(plan),
+        "tokensPerSecond": measured,
+        "measured": source if measured is not None else "",
+        "perMillionOutputTokens": None
+        if usd is None or measured is None
+        else round(usd_per_million_tokens(usd, measured), 4),
+    }
+
+
+def _plan(project: Path, stack: str) -> StackPlan:
+    stack_file = stack_config.load(project, stack)
+    return from_text(stack_file.config, set(stack_file.secret_keys))
 
 
 def _support(plan: StackPlan) -> list[str]:
@@ -45,25 +79,28 @@ def _parts(priced: Cost) -> list[str]:
     return [f"{name:<{width}}  {usd:>{digits}} USD/h" for name, usd in rows]
 
 
-def _per_token(project: Path, stack: str, plan: StackPlan, priced: Cost) -> list[str]:
-    measured, source = (
-        plan.billing.measured_tokens_per_second,
-        "measuredTokensPerSecond of the stack's config",
-    )
+def _measured(project: Path, stack: str, plan: StackPlan) -> tuple[float | None, str]:
+    """Output tokens a second of the main graph, and where that is from."""
     last = newest(stack, project / "out" / "bench")
-    if last is not None:
-        measured = max(point.tokens_per_second for point in last.points)
-        source = f"best point of {last.folder.relative_to(project)}"
-        if last.run.simulated:
-            source += f"; SIMULATED: {last.run.simulated}"
+    if last is None:
+        return plan.billing.measured_tokens_per_second, "measuredTokensPerSecond of the stack's config"
+    source = f"best point of {last.folder.relative_to(project)}"
+    if last.run.simulated:
+        source += f"; SIMULATED: {last.run.simulated}"
+    means = (last.band(METRIC["throughput"], concurrency) for concurrency in last.concurrencies)
+    return max(found.mean for found in means if found is not None), source
+
+
+def _per_token(project: Path, stack: str, plan: StackPlan, priced: Cost) -> str:
+    measured, source = _measured(project, stack, plan)
     if measured is None:
-        return [f"A million output tokens: {UNKNOWN}; no benchmark of {stack} has run"]
+        return f"A million output tokens: {UNKNOWN}; no benchmark of {stack} has run"
     if priced.usd_per_hour is None:
         missing = ", ".join(priced.unknown)
-        return [f"A million output tokens: {UNKNOWN}; set the stack's `prices` for {missing}"]
+        return f"A million output tokens: {UNKNOWN}; set the stack's `prices` for {missing}"
     usd = usd_per_million_tokens(priced.usd_per_hour, measured)
     without = " without further pools" if len(plan.pools) > 1 else ""
-    return [f"A million output tokens: {usd:.4f} USD{without} at {measured:.0f} tokens/s ({source})"]
+    return f"A million output tokens: {usd:.4f} USD{without} at {measured:.0f} tokens/s ({source})"
 
 
 def _usd(usd: float | None) -> str:

@@ -1,10 +1,11 @@
 """`doctor`: what would keep a stack from coming up, looked at without changing or paying anything."""
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
@@ -12,6 +13,7 @@ from components.aws.session import session as aws_session
 from components.cluster import api_reach
 from embedded.paths import PROJECT
 from embedded.processes import Report
+from ops import options
 from ops.aws.own import Own, find_own
 from ops.checks import account, capacity, cluster, machine, quotas
 from ops.checks import reach as reaching
@@ -35,14 +37,23 @@ class DoctorError(UserError):
     """The stack would not come up; a line for each thing that is wrong."""
 
 
-def doctor(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
+def doctor(
+    stack: options.Stack,
+    json_: options.Json = False,
+) -> None:
     """Look at what the stack needs; costs nothing. Ends with 0 (ok), 1 (wrong) or 3 (could not look at everything)."""
     found = []
     asked = find(stack)
     for finding in examine(asked, automation.state(PROJECT, stack)):
-        typer.echo(finding)
-        found.append(finding.verdict)
-    raise typer.Exit(CODES[next(verdict for verdict in _WORST if verdict in (*found, Verdict.OK))])
+        if not json_:
+            typer.echo(finding)
+        found.append(finding)
+    verdicts = {finding.verdict for finding in found}
+    worst = next(verdict for verdict in _WORST if verdict in {*verdicts, Verdict.OK})
+    if json_:
+        findings = [asdict(finding) for finding in found]
+        typer.echo(json.dumps({"stack": stack, "verdict": worst, "findings": findings}, indent=1))
+    raise typer.Exit(CODES[worst])
 
 
 def check(stack: Stack, state: automation.State, report: Report) -> None:

@@ -185,15 +185,28 @@ def run(
     def without_result() -> None:
         program()  # Pulumi would take a returned value for an awaitable program
 
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
-        SETTINGS.outputs.clear()
+    with event_loop() as loop:
         set_root_resource(cast(pulumi.Resource, None))
         set_mocks(_NoMocks(), project, stack, preview=preview, monitor=recorder)
         loop.run_until_complete(run_pulumi_func(without_result))
         return loop.run_until_complete(_outputs())
+
+
+@contextmanager
+def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
+    """A program's own event loop. What it leaves unfinished ends with it: the next program would wait for that."""
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    SETTINGS.outputs.clear()  # of Outputs made outside any program
+    try:
+        yield loop
     finally:
+        pending = asyncio.all_tasks(loop)  # of a program that was refused half-way
+        for task in pending:
+            task.cancel()
+        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
+        loop.run_until_complete(loop.shutdown_default_executor())  # registrations under way
+        SETTINGS.outputs.clear()
         loop.close()
         asyncio.set_event_loop(None)
 

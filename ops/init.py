@@ -98,7 +98,10 @@ def read(name: str, file: Path) -> dict[str, Any]:
             raise AnswerError("\n".join(f"{file}: {question.key}: {problem}" for problem in problems))
         answers[question.key] = value_of(question, answer)
     if left := [key for key in given if key not in answers]:
-        raise AnswerError(f"{file}: {', '.join(map(str, left))}: not asked for such a stack; leave it out")
+        raise AnswerError(
+            f"{file}: {', '.join(map(str, left))}: not asked for such a stack; leave it out. "
+            f"Asked are {', '.join(answers)}"
+        )
     return answers
 
 

@@ -17,14 +17,16 @@ class Progress:
     """Prints each line with the seconds since the verb began, at once.
 
     A terminal that was closed, or a pipe that nobody reads any more, does not break off what is being done.
+    beside: on standard error, where standard output is for a program.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, beside: bool = False) -> None:
+        self._beside = beside
         self._began = time.monotonic()
 
     def __call__(self, text: str) -> None:
         with suppress(OSError):
-            typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}")
+            typer.echo(f"{self.seconds():6.1f} s  {text.rstrip()}", err=self._beside)
             sys.stdout.flush()
 
     def seconds(self) -> float:

@@ -159,10 +159,18 @@ QUESTIONS = (
     ),
     Question(
         key="pool.active",
-        text="Has the block begun? Until then cluster, platform and weights are made ready, without GPU nodes.",
+        text="Whether GPU nodes come; `up --wait-for-block` brings them when the block begins, and all else before.",
         choices=lambda _: ["yes", "no"],
-        default=lambda _: "no",
+        default=lambda _: "yes",
         asked=_is("pool.capacity.kind", "capacity-block"),
+        parse=_yes,
+    ),
+    Question(
+        key="pool.parallelPull",
+        text="Whether nodes pull an image in parallel, assumed 1.9 times as fast; AWS calls it experimental.",
+        choices=lambda _: ["yes", "no"],
+        default=lambda _: "yes",
+        asked=lambda answers: _on_aws(answers) and instance(answers) is not None,
         parse=_yes,
     ),
     Question(
@@ -186,6 +194,14 @@ QUESTIONS = (
         choices=lambda _: ["efs", "fsx", "s3"],
         default=lambda _: "efs",
         asked=_on_aws,
+    ),
+    Question(
+        key="cache.localCopy",
+        text="Whether workers copy the weights to the node's disks before they load them, which is faster.",
+        choices=lambda _: ["yes", "no"],
+        default=lambda _: "yes",
+        asked=lambda answers: _is("cache.kind", "efs", "fsx")(answers) and instance(answers) is not None,
+        parse=_yes,
     ),
     Question(
         key="cache.storageClass",

@@ -1,8 +1,9 @@
 """Where `ops bench` measures a stack: beside the embedded cluster, or by a Job on a real one."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,15 @@ from measure import aiperf, driver, job, local
 from measure.description import describe, points, with_benchmark
 from measure.run import BenchmarkError, RunsError
 from ops.deploy import deploy
+from ops.money.agree import agree_to_spend
 from ops.pulumi import automation, interruption
+from ops.rollout import measured
+from ops.rollout.observer import Observer
 from ops.stack.cluster import Cluster, RealCluster, reach
 from ops.stack.stack import Stack, find
+from ops.timeline import simulate
 from pods.verification.checks import verify
+from targets.errors import UserError
 
 RUNS = PROJECT / "out" / "bench"
 _READY_SECONDS = 120
@@ -34,6 +40,7 @@ class _Site:
         self._stack, self._report, self._state = stack, report, state
         self._plan = stack.plan.main
         self._reached = ExitStack()
+        self._observer = Observer()
 
     @cached_property
     def cluster(self) -> Cluster:
@@ -42,7 +49,16 @@ class _Site:
 
     def up(self) -> None:
         """Deploy it, or see that it is."""
-        deploy.up(self._stack, self._report, state=self._state)
+        self._observer = Observer(datetime.now(UTC))
+        deploy.up(self._stack, self._report, state=self._state, observe=self._observer)
+
+    def rollout(self) -> dict[str, Any] | None:
+        """How it came up, as `timeline --measured` has it; None where nothing of that is known."""
+        with suppress(UserError):
+            measured.look(self._stack, self._observer, self._state)
+        self._observer.keep(self._stack, PROJECT)
+        found = measured.of_kept(simulate(PROJECT, self._stack.full_name, []), PROJECT)
+        return found.data() if found else None
 
     def verify(self) -> None:
         """See that it answers."""
@@ -145,20 +161,21 @@ def measure(
     out: Path | None,
     report: Report,
     state: Path = STATE,
+    yes: bool = False,
 ) -> Path:
     """Measure a stack; returns the run's folder.
 
-    chosen: fields of BenchmarkSettings over the stack's. teardown: None for unless it was up before. Raises UserError
-    or pulumi.RunError for what went wrong, guard.Ended if it was ended.
+    chosen: fields of BenchmarkSettings over the stack's. teardown: None for unless it was up before. yes: what its
+    nodes cost is agreed to. Raises UserError or pulumi.RunError for what went wrong, guard.Ended if it was ended.
     """
     asked = find(stack, embedded=embedded)
+    agree_to_spend(asked, yes=yes)
     found = replace(asked, plan=with_benchmark(asked.plan, chosen))
     measured = points(found.plan)
     where = site(found, report, state=state)
     ends = not where.is_up() if teardown is None else teardown
     if not ends:
-        where_it_is = " --embedded" if embedded else ""
-        report(f"{stack} stays up: `python -m ops down --stack {stack}{where_it_is}` takes it down")
+        report(f"{stack} stays up: `{asked.command('down')}` takes it down")
     started = driver.now()
     folder = out or RUNS / f"{stack}-{started.replace(':', '').removesuffix('+0000')}"
     if folder.exists():

@@ -1,24 +1,32 @@
 """`python -m ops verify`: hold a conversation with a deployed graph and say what is wrong with it."""
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from embedded.paths import PROJECT
 from facts import releases
 from facts.engines import Engine
 from facts.weights import MODEL_ID
 from manifests.verification import expectation
+from ops import options
+from ops.kept import Kept, keep
 from ops.stack.cluster import Endpoint, reach
-from ops.stack.stack import Stack, find
+from ops.stack.place import find_deployed
+from ops.stack.stack import Stack
 from pods.verification.checks import verify as checks
 from pods.verification.conversation import release_of
 from pods.verification.expectation import Expectation
 from pods.verification.results import FAILED, OK, WARNING, Result, summary
 
+_CONVERSATION = "chat"
+"""The check that gets the first answer."""
 _COLOURS = {OK: typer.colors.GREEN, WARNING: typer.colors.YELLOW, FAILED: typer.colors.RED}
 
 
@@ -46,16 +54,16 @@ def verify(  # noqa: PLR0917 each is an option of the command line
     engine: Annotated[
         Engine | None, typer.Option(help="Engine behind --url where no --stack says it.")
     ] = None,
-    embedded: Annotated[
-        bool, typer.Option("--embedded", help="The stack's graph on the embedded cluster.")
-    ] = False,
+    embedded: options.Where = None,
     wait: Annotated[float, typer.Option(help="Seconds that a starting graph has to become ready.")] = 60.0,
     json_: Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")] = False,
 ) -> None:
     """Check that a deployed graph answers: readiness, chat, reasoning, tool calls, disaggregation."""
     if not stack and not url:
         raise typer.BadParameter("give --stack, --url or both")
-    found = find(stack, embedded=embedded) if stack else None
+    if url and not re.match(r"https?://[^/]", url):
+        raise typer.BadParameter(f"--url: {url!r} is no address; write http://HOST:PORT or https://HOST")
+    found = find_deployed(stack, embedded=embedded) if stack else None
     named = tuple(roles.split(","))
     with _where(found, url, wait) as endpoint:
         expected = (
@@ -70,10 +78,16 @@ def verify(  # noqa: PLR0917 each is an option of the command line
                 engine=engine,
             )
         )
-        results = list(_show(endpoint, expected, wait, quiet=json_))
+        results, answered = [], None
+        for result in _show(endpoint, expected, wait, quiet=json_):
+            results.append(result)
+            if result.name == _CONVERSATION and result.outcome == OK:
+                answered = datetime.now(UTC).isoformat()
+    whole = summary(endpoint.url, results) | {"simulated": endpoint.simulated, "answered": answered}
+    if found:
+        keep(Kept.VERIFY, found.name, whole, PROJECT)
     if json_:
-        whole = summary(endpoint.url, results)
-        typer.echo(json.dumps(whole | {"simulated": endpoint.simulated}, indent=1))
+        typer.echo(json.dumps(whole, indent=1))
     if not all(result.ok for result in results):
         raise typer.Exit(1)
 

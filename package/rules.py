@@ -225,8 +225,9 @@ def _of_knobs(graph: Graph) -> Iterator[str]:
     except ValidationError as invalid:
         yield from (each.replace(":", ".", 1) for each in sentences(invalid, GraphKnobs, "graph.knobs", ()))
         return
-    if plan.image.build is not None:
-        yield "graph.knobs.image.build: stacks build images, components do not; give image"
+    for key in ("build", "mirror"):
+        if getattr(plan.image, key) is not None:
+            yield f"graph.knobs.image.{key}: stacks build and copy images, components do not; give image"
     alone = [*knob_problems(plan), *release_problems(plan), *argument_problems(plan)]
     yield from alone or sharing_problems([plan])
 

@@ -2,25 +2,38 @@
 
 Engines read weights in small pieces, each of which a network file system answers on its own; this reads whole files
 in order, several at once. Environment: SHARED (the shared cache), HF_HOME (the copy), MODELS (a JSON list of {model,
-revision}), VOCABULARY_PATH. Run again, it copies only the files that are not whole yet.
+revision}), VOCABULARY_PATH; OF_NODE where HF_HOME is a folder of the node, which its copier gives away first. Run
+again, it copies only the files that are not whole yet; run by several pods with one HF_HOME, one copies and the others
+find it whole. What the cache names by its content must have it.
 """
 
 import errno
+import fcntl
+import hashlib
 import json
 import os
+import re
+import shutil
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from io import RawIOBase
 from pathlib import Path
 
-CHUNK = 16 << 20
-"""Bytes of one read: a multiple of what NFS clients ask for at once (1 MiB at most)."""
+CHUNK = 1 << 20
+"""Bytes of one read: the most that an NFS client asks for at once, and still in the CPU's cache for the checksum."""
+BEGUN = 8 << 20
+"""Bytes after which the disk is told to begin: the kernel alone waits until a tenth of the memory is to be written."""
 STREAMS = 16
 """Files copied at once; one stream alone does not fill the network."""
 REPORT_SECONDS = 10
+OWNER_SECONDS = 2
+SHA256 = re.compile("[0-9a-f]{64}")
+"""How Hugging Face's cache names a large file: by its content. What small ones are called differs between mirrors."""
 
 
 def say(text: str) -> None:
@@ -51,20 +64,76 @@ def snapshot(folder: Path, commit: str) -> list[Path]:
 
 
 def copy_file(source: Path, target: Path, size: int, progress: Progress) -> None:
-    """Copy one file, under another name until it is whole. Raises SystemExit if it does not have its size (bytes)."""
-    partial = target.with_name(f"{target.name}.partial")
-    buffer = memoryview(bytearray(CHUNK))
+    """Copy one file, under another name until it is whole.
+
+    Raises SystemExit if it does not have its size (bytes), or not the content that its name says.
+    """
+    partial, digest = target.with_name(f"{target.name}.partial"), hashlib.sha256()
+    named = SHA256.fullmatch(source.name) is not None
+    buffer = memoryview(bytearray(min(CHUNK, max(size, 1))))
     target.parent.mkdir(parents=True, exist_ok=True)
-    with source.open("rb", buffering=0) as reader, partial.open("wb") as writer:
+    begun = written = 0
+    with source.open("rb", buffering=0) as reader, partial.open("wb", buffering=0) as writer:
         while count := reader.readinto(buffer):
-            writer.write(buffer[:count])
+            write(writer, buffer[:count])
+            if named:
+                digest.update(buffer[:count])
             progress.add(count)
-        writer.flush()
+            written += count
+            if written - begun >= BEGUN:
+                # What is not on the disk yet stays in memory, for the engine to read.
+                os.posix_fadvise(writer.fileno(), begun, written - begun, os.POSIX_FADV_DONTNEED)
+                begun = written
         # The copy outlives a reboot of its node, and a name must not be there before what it stands for.
         os.fsync(writer.fileno())
     if (copied := partial.stat().st_size) != size:
         sys.exit(f"{source} had {size} bytes, of which {copied} could be read; it changes while it is copied")
+    if named and (found := digest.hexdigest()) != source.name:
+        partial.unlink()
+        sys.exit(
+            f"{source} has the SHA-256 {found}: it is damaged; delete it and .complete-* from the shared cache, and "
+            "run job/model-download again"
+        )
     partial.replace(target)
+
+
+def write(writer: RawIOBase, data: memoryview) -> None:
+    """Write all of it, in as many calls as the file system wants."""
+    while data:
+        data = data[writer.write(data) :]
+
+
+def check_room(home: Path, size: int) -> None:
+    """End where the disk has no room for that many more bytes; room for what was begun counts as free."""
+    begun = sum(each.stat().st_blocks * 512 for each in home.rglob("*.partial") if each.is_file())
+    free = shutil.disk_usage(home).free + begun
+    if size > free:
+        sys.exit(
+            f"the disk of {home} has {free / 1e9:.1f} GB free, but {size / 1e9:.1f} GB are to be copied; "
+            "the node needs more room for its pods"
+        )
+
+
+def wait_for_owner(home: Path) -> None:
+    """Wait until the folder is this user's: the kubelet makes a node's folders as root's."""
+    while not os.access(home, os.W_OK):
+        say(f"{home} is not given to this user yet; see the pods of daemonset/model-copy")
+        time.sleep(OWNER_SECONDS)
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Hold the copy against other pods of the node that have the same folder; a pod that ends lets go of it."""
+    folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"another pod copies to {home}; waiting for it")
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def measure(files: Iterable[Path]) -> dict[Path, int]:
@@ -85,6 +154,7 @@ def copy_files(shared: Path, home: Path, sizes: Mapping[Path, int]) -> Progress:
     """
     copies = {path: home / path.relative_to(shared) for path in sizes}
     missing = [path for path, size in sizes.items() if not is_whole(copies[path], size)]
+    check_room(home, sum(sizes[path] for path in missing))
     progress, pool = Progress(sum(sizes[path] for path in missing)), ThreadPoolExecutor(STREAMS)
     running = {
         pool.submit(copy_file, path, copies[path], sizes[path], progress)
@@ -152,10 +222,15 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: os._exit(128 + signal.SIGTERM))
     shared, home = Path(os.environ["SHARED"]).resolve(), Path(os.environ["HF_HOME"])
     vocabulary = shared / Path(os.environ["VOCABULARY_PATH"]).relative_to(home)
+    if "OF_NODE" in os.environ:
+        # Pods of two users share it, and their group.
+        os.umask(0o002)
+        wait_for_owner(home)
     try:
-        for each in json.loads(os.environ["MODELS"]):
-            fill(shared, home, **each)
-        copy_files(shared, home, measure(vocabulary.glob("*.tiktoken")))
+        with alone(home):
+            for each in json.loads(os.environ["MODELS"]):
+                fill(shared, home, **each)
+            copy_files(shared, home, measure(vocabulary.glob("*.tiktoken")))
     except OSError as error:
         sys.exit(f"the copy failed: {error}")
 

@@ -11,10 +11,12 @@ import hashlib
 import json
 import os
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +25,8 @@ EXCLUDED = ("original/*", "metal/*")
 """The same weights in two other formats, about twice the download."""
 WEIGHTS = ("*.safetensors",)
 ATTEMPTS = 6
+PROGRESS_SECONDS = 10.0
+"""Between two lines that say how far a download is."""
 VOCABULARY = "o200k_base.tiktoken"
 VOCABULARY_URL = "https://openaipublic.blob.core.windows.net/encodings/o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -82,12 +86,43 @@ def download(model: str, revision: str, excluded: Sequence[str]) -> Path:
     )
 
 
-def check_sizes(model: str, revision: str, excluded: Sequence[str], folder: Path) -> int:
-    """Compare every file with the size that the hub states. Returns the bytes; raises SystemExit naming bad files."""
+def sizes(model: str, revision: str, excluded: Sequence[str]) -> dict[str, int]:
+    """Bytes of every file, as the hub states them."""
     files = retried(f"asking for the files of {model}", lambda: information(model, revision)).siblings or []
-    wanted = {
-        f.rfilename: f.size for f in files if not any(fnmatch.fnmatch(f.rfilename, p) for p in excluded)
+    return {
+        f.rfilename: f.size or 0 for f in files if not any(fnmatch.fnmatch(f.rfilename, p) for p in excluded)
     }
+
+
+@contextmanager
+def told(blobs: Path, total: int, every: float = PROGRESS_SECONDS) -> Iterator[None]:
+    """Say how many of the bytes are in the folder, and at which rate they come, for as long as the block runs."""
+    over = threading.Event()
+
+    def there() -> int:
+        with suppress(OSError):  # a file that was finished meanwhile has another name
+            return sum(path.stat().st_size for path in blobs.glob("*"))
+        return 0
+
+    def run() -> None:
+        before = there()
+        while not over.wait(every):
+            now = there()
+            rate = max(0, now - before) / every / 1e6
+            say(f"{now / 1e9:.1f} of {total / 1e9:.1f} GB, {rate:.0f} MB/s")
+            before = now
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def check_sizes(wanted: Mapping[str, int], folder: Path) -> int:
+    """Compare every file with the size that the hub states. Returns the bytes; raises SystemExit naming bad files."""
     wrong = [
         f"{name}: {(folder / name).stat().st_size if (folder / name).exists() else 'missing'}, wants {size}"
         for name, size in sorted(wanted.items())
@@ -95,7 +130,7 @@ def check_sizes(model: str, revision: str, excluded: Sequence[str], folder: Path
     ]
     if wrong:
         sys.exit("incomplete download: " + "; ".join(wrong))
-    return sum(size or 0 for size in wanted.values())
+    return sum(wanted.values())
 
 
 def fetched(url: str) -> bytes:
@@ -149,8 +184,10 @@ def fill(home: Path, model: str, revision: str, tokenizer_only: bool) -> None:
         say(f"{done} is there: nothing to download")
         return
     excluded = EXCLUDED + (WEIGHTS if tokenizer_only else ())
-    folder = download(model, revision, excluded)
-    total = check_sizes(model, revision, excluded, folder)
+    wanted = sizes(model, revision, excluded)
+    with told(home / "hub" / f"models--{model.replace('/', '--')}" / "blobs", sum(wanted.values())):
+        folder = download(model, revision, excluded)
+    total = check_sizes(wanted, folder)
     done.write_text(f"{total}\n")
     say(f"complete: {total / 1e9:.1f} GB in {folder}")
 

@@ -1,7 +1,7 @@
-"""Delete a namespace's graphs and benchmark Jobs once the time of its stack is over.
+"""Delete a stack's graphs and benchmark Jobs once its time is over.
 
-Runs in a CronJob, under its ServiceAccount. Environment: NAMESPACE, CLOCK (a
-ConfigMap's name), SECONDS_TO_LIVE (from its creation), GRAPH_API_VERSION, MARK (file that it leaves when time is over).
+Runs in a CronJob, under its ServiceAccount. Environment: NAMESPACE, CLOCK (a ConfigMap's name), SECONDS_TO_LIVE (from
+its creation), GRAPH_API_VERSION, GRAPHS and JOBS (names, by spaces), MARK (file that it leaves when time is over).
 """
 
 import json
@@ -38,16 +38,15 @@ def seconds_left(namespace: str, clock: str, seconds_to_live: int) -> float:
     return seconds_to_live - (datetime.now(UTC) - born).total_seconds()
 
 
-def end(collection: str, selector: str = "") -> None:
-    """Delete every object of a collection, what it owns too; one that is gone already is no error."""
-    listed = request("GET", collection + (f"?labelSelector={selector}" if selector else ""))
-    for item in listed["items"]:
-        name = item["metadata"]["name"]
+def end(collection: str, names: str) -> None:
+    """Delete those objects of a collection, and what they own; one that is not there is no error."""
+    for name in names.split():
         try:
             request("DELETE", f"{collection}/{name}", {"propagationPolicy": "Background"})
         except urllib.error.HTTPError as error:
             if error.code != 404:
                 raise
+            continue
         print(f"deleted {collection}/{name}", flush=True)
 
 
@@ -58,8 +57,8 @@ def main() -> None:
     if left > 0:
         print(f"{left:.0f} s left", flush=True)
         return
-    end(f"/apis/{version}/namespaces/{namespace}/dynamographdeployments")
-    end(f"/apis/batch/v1/namespaces/{namespace}/jobs", "app+in+(benchmark,benchmark-run)")
+    end(f"/apis/{version}/namespaces/{namespace}/dynamographdeployments", os.environ["GRAPHS"])
+    end(f"/apis/batch/v1/namespaces/{namespace}/jobs", os.environ["JOBS"])
     Path(os.environ["MARK"]).touch()
 
 

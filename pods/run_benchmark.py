@@ -24,7 +24,10 @@ from pathlib import Path
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 """Any value of these, even 0, makes AIPerf take a tokenizer's folder for a repository's name, and die."""
+RECORDS = "profile_export.jsonl"
+"""AIPerf's file with a line for each request that was measured."""
 SECONDS_BETWEEN_TRIES = 5
+SECONDS_BETWEEN_WORDS = 10
 QUESTION = "Write a one-sentence readiness check."
 
 
@@ -72,8 +75,11 @@ def wait_until_ready(url: str, model: str, seconds: float) -> None:
     say(f"{model} answers at {url}")
 
 
-def measure(argv: list[str], folder: Path, seconds: float) -> str:
-    """Run AIPerf; returns what went wrong, empty if nothing did. Its output goes to `console.log` in the folder."""
+def measure(argv: list[str], folder: Path, seconds: float, requests: int) -> str:
+    """Run AIPerf; returns what went wrong, empty if nothing did. Its output goes to `console.log` in the folder.
+
+    requests: how many it measures; how many it has written down is told meanwhile.
+    """
     folder.mkdir(parents=True)
     environment = {name: value for name, value in os.environ.items() if name not in OFFLINE}
     with (folder / "console.log").open("wb") as log:
@@ -85,16 +91,29 @@ def measure(argv: list[str], folder: Path, seconds: float) -> str:
             stderr=log,
             start_new_session=True,
         )
+        began = time.monotonic()
         try:
-            code = process.wait(timeout=max(0.0, seconds))
-        except subprocess.TimeoutExpired:
-            return "the time for all measurements was over"
+            while (left := began + seconds - time.monotonic()) > 0:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(timeout=min(left, SECONDS_BETWEEN_WORDS))
+                    break
+                done = recorded(folder)
+                say(f"{folder.name}: {done} of {requests} requests after {time.monotonic() - began:.0f} s")
+            else:
+                return "the time for all measurements was over"
+            code = process.returncode
         finally:
             end_group(process.pid)
             process.wait()
     # Every prompt, up to a gigabyte; the seed makes them again.
     (folder / "inputs.json").unlink(missing_ok=True)
     return f"AIPerf ended with code {code}, see console.log" if code else ""
+
+
+def recorded(folder: Path) -> int:
+    """Requests that AIPerf has written down; it does so some at a time, and the last once all have ended."""
+    records = folder / RECORDS
+    return records.read_bytes().count(b"\n") if records.exists() else 0
 
 
 def end_group(leader: int) -> None:
@@ -135,7 +154,7 @@ def main() -> None:
         name = point["name"]
         say(f"point {position} of {len(plan['points'])}: {name}, {point['requests']} requests")
         began = time.monotonic()
-        problem = measure(point["argv"], results / name, deadline - began)
+        problem = measure(point["argv"], results / name, deadline - began, point["requests"])
         took = time.monotonic() - began
         status[name] = {"problem": problem, "seconds": round(took, 1)}
         (results / "status.json").write_text(json.dumps(status, indent=1))

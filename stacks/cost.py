@@ -65,10 +65,9 @@ def _price(stack: StackPlan, pools: Sequence[PoolPlan]) -> Cost | None:
 
 
 def _gpu_parts(planned: PoolPlan) -> list[Part]:
-    pool, capacity = planned.pool, planned.capacity
+    pool, capacity, running = planned.pool, planned.capacity, planned.running
     if not pool.instance.gpus:
         return []
-    running = pool.nodes if pool.runs else 0
     # A reservation costs its hours with or without instances in it.
     paid = pool.nodes if capacity.kind.prepaid else running
     name = pool.instance.name

@@ -1,20 +1,24 @@
 """What no message may show of a stack file: values of keys that are named like a secret's, and texts that look so."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 HIDDEN = "[secret]"
-_SECRET_SECTIONS = {"huggingFace", "ingress", "ngc"}
+SECRETS = (("huggingFace", "token"), ("ngc", "apiKey"), ("ingress", "apiKeys"))
+"""Section and key of what has to be encrypted; the last is a mapping of such."""
+_SECRET_SECTIONS = {section for section, _ in SECRETS}
 """What is written there in another way than it should be may be a token or a key."""
 _SECRET_KEYS = re.compile(r"(token|api_?keys?|password|passphrase|credentials?)$", re.IGNORECASE)
 _SECRET_NAMES = re.compile("secret$", re.IGNORECASE)
 """Keys that take a Secret's name, where the secret itself is sometimes written."""
-_LOOKS_SECRET = re.compile(
-    r"\bhf_[A-Za-z0-9]{12,}|\bnvapi-[\w-]+|\b(AKIA|ASIA)[A-Z0-9]{12,}|(?<=://)[^/\s@'\"]+(?=@)"
-    r"|(?<=[tT]oken\": \")[^\"]+|(?<=[tT]oken\":\")[^\"]+|(?<=[tT]oken=)[^\s'\",]+"
+_SECRET = r"\bhf_[A-Za-z0-9]{12,}|\bnvapi-[\w-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|(?<=://)[^/\s@'\"]+:[^/\s@'\"]+(?=@)"
+"""Tokens of Hugging Face and NGC, keys of AWS, `user:password` of an address."""
+_LOOKS_SECRET = re.compile(_SECRET)
+_MAY_BE_SECRET = re.compile(
+    rf"{_SECRET}|(?<=[tT]oken\": \")[^\"]+|(?<=[tT]oken\":\")[^\"]+|(?<=[tT]oken=)[^\s'\",]+"
 )
-"""Tokens of Hugging Face and NGC, keys of AWS, `user:password` of an address, what follows the word `token`."""
+"""Also what follows the word `token`."""
 _LONGEST = 120
 
 
@@ -35,4 +39,18 @@ def shown(path: Sequence[str], given: Any, *, misplaced: bool, encrypted: bool) 
 
 def without_secrets(text: str) -> str:
     """The text without what looks like a token, a key or a password."""
-    return _LOOKS_SECRET.sub(HIDDEN, text)
+    return _MAY_BE_SECRET.sub(HIDDEN, text)
+
+
+def readable_secrets(value: Any, path: str = "") -> Iterator[str]:
+    """Keys of texts that look like a secret and go to where many can read them.
+
+    value: the config's sections by name, or what is below the path.
+    """
+    if isinstance(value, str) and _LOOKS_SECRET.search(value):
+        yield path
+    for key, item in value.items() if isinstance(value, Mapping) else ():
+        if (path, key) not in SECRETS:
+            yield from readable_secrets(item, f"{path}.{key}".removeprefix("."))
+    for index, item in enumerate(value if isinstance(value, list) else ()):
+        yield from readable_secrets(item, f"{path}[{index}]")

@@ -9,6 +9,7 @@ from typing import Any
 
 from facts.releases import LATEST_PATCH, Version
 from facts.weights import CacheUse
+from manifests.cache import node_copy
 from manifests.services.secrets import PULL_SECRET
 from stacks.pools import PoolPlan, pool_plans
 from stacks.sections.autoscaling import AutoscalingSettings
@@ -170,6 +171,12 @@ def _graphs(settings: Settings, pools: Mapping[str, Pool], platform: Version) ->
     alike: dict[str, Any] = {
         "cache": CacheUse(
             local_copy=settings.cache.copies,
+            node_folder=node_copy.folder(settings.cluster.namespace)
+            if settings.cache.copies_to_nodes
+            else None,
+            compiled_folder=node_copy.compiled_folder(settings.cluster.namespace)
+            if settings.cache.node.compiled
+            else None,
             from_bucket=settings.cache.kind == "s3",
             claim=settings.cache.existing_claim,
         ),

@@ -12,6 +12,9 @@ from targets.knobs import MAIN_POOL, AdditionalGraph
 from targets.pool import Pool, nodes_for, usual_instance
 from targets.target import Target
 
+MAIN_NODES = "gpu-nodes"
+"""The component that makes the main pool's nodes, and their node group."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class PoolPlan:
@@ -24,6 +27,17 @@ class PoolPlan:
     """Whether the stack file names them."""
     capacity: CapacityKnobs
     root_volume_type: str
+    parallel_pull: bool
+
+    @property
+    def component(self) -> str:
+        """Name of the component that makes its nodes."""
+        return MAIN_NODES if self.pool.name == MAIN_POOL else f"{MAIN_NODES}-{self.pool.name}"
+
+    @property
+    def running(self) -> int:
+        """How many of its nodes run."""
+        return self.pool.nodes if self.pool.runs else 0
 
 
 def pool_plans(
@@ -56,6 +70,7 @@ def pool_plans(
             zones_named=bool(settings.zones),
             capacity=settings.capacity,
             root_volume_type=settings.root_volume_type,
+            parallel_pull=settings.parallel_pull,
         )
         for settings, pool in zip((main, *additional), pools, strict=True)
     )

@@ -16,7 +16,9 @@ from components.graph.verification import Verification, VerificationArgs
 from components.made_namespaces import made_namespaces
 from components.services.platform import DynamoPlatform
 from components.services.time_to_live import TimeToLive, TimeToLiveArgs
+from facts.hardware import Arch
 from facts.releases import graph_api_version
+from manifests.benchmark.job import AIPERF_IMAGE, AIPERF_PYTHON
 from manifests.names import TOKEN_SECRET
 from manifests.services.time_to_live import TimeToLiveSpec
 from stacks import outputs, wiring
@@ -49,20 +51,22 @@ def build(stack: StackPlan) -> dict[str, Any]:
     cache = _model_cache(stack, cluster, storage, [*token, *pull_secret])
     deployed = [each for each in plans if each.pool.runs]
     services.monitors(stack, deployed, monitoring, cluster)
+    images = _own_images(stack)
     sizing = services.sizing(stack, [platform, cache], cluster)
     keda = services.keda(stack, cluster)
-    pre_pull = services.pre_pull(stack, pull_secret, cluster) if eks else []
-    enablement, pools = _gpu_nodes(stack, eks, [platform, cache, *pre_pull, *end])
+    pre_pull = services.pre_pull(stack, images, pull_secret, cluster) if eks else []
+    copies = services.node_copy(stack, images, [cache, *pull_secret], cluster)
+    enablement, pools = _gpu_nodes(stack, eks, [platform, cache, *pre_pull, *copies, *end])
     graphs = [
         InferenceGraph(
             # A name of its own, so that a renamed main graph replaces itself and never waits for its own GPUs.
             "graph" if each is plan else each.name,
             InferenceGraphArgs(
-                graph=Graph.of(each), namespace=stack.cluster.namespace, image=_built_image(stack, each)
+                graph=Graph.of(each), namespace=stack.cluster.namespace, image=images.get(each.name)
             ),
             pulumi.ResourceOptions(
                 providers={"kubernetes": cluster.provider},
-                depends_on=[*cluster.ready, platform, cache, *enablement, *_nodes_of(each, pools)],
+                depends_on=[*cluster.ready, platform, cache, *copies, *enablement, *_nodes_of(each, pools)],
             ),
         )
         for each in deployed
@@ -85,10 +89,13 @@ def build(stack: StackPlan) -> dict[str, Any]:
     }
 
 
-def _built_image(stack: StackPlan, plan: GraphPlan) -> pulumi.Output[str] | None:
-    if plan.image.build is None:
-        return None
-    return wiring.images.built_image(stack, plan)
+def _own_images(stack: StackPlan) -> dict[str, pulumi.Output[str]]:
+    """Images that the stack builds or copies, by graph: of those that do not run yet, too, to be there when they do."""
+    return {
+        plan.name: wiring.images.built_image(stack, plan)
+        for plan in stack.graphs
+        if plan.image.build is not None or plan.image.mirror is not None
+    }
 
 
 def _cluster(stack: StackPlan) -> Cluster:
@@ -146,13 +153,24 @@ def _storage(stack: StackPlan, eks: "Eks | None", cluster: Cluster) -> Storage:
     return wiring.eks_services.storage(stack, eks)
 
 
+def download_image(stack: StackPlan) -> str:
+    """A small image, or the main graph's where its registry is the stack's own, which may hold no other.
+
+    So for pools on ARM64, too: Dynamo's recipes for GB200 install AIPerf with pip, and nobody here knows whether its
+    image is for ARM64.
+    """
+    plan = stack.main
+    known = plan.image.repository is None and plan.pool.instance.arch is Arch.AMD64
+    return stack.cache.image or (AIPERF_IMAGE if known else plan.image.reference)
+
+
 def _model_cache(
     stack: StackPlan,
     cluster: Cluster,
     storage: Storage,
     secrets: Sequence[pulumi.Resource],
 ) -> ModelCache:
-    plan, hugging_face = stack.main, stack.secrets.hugging_face
+    plan, hugging_face, image = stack.main, stack.secrets.hugging_face, download_image(stack)
     return ModelCache(
         "model-cache",
         ModelCacheArgs(
@@ -169,8 +187,8 @@ def _model_cache(
             ),
             bucket=storage.bucket,
             download=Download(
-                image=plan.image.reference,
-                archs=plan.image.archs,
+                image=image,
+                archs=(Arch.AMD64,) if image == AIPERF_IMAGE else plan.image.archs,
                 token_secret=(hugging_face.existing_secret or TOKEN_SECRET) if hugging_face.given else None,
                 pull_secret=plan.image.pull_secret,
                 environment={**hugging_face.variables(), **stack.cache.variables()},
@@ -191,15 +209,21 @@ def _time_to_live(
     if stack.billing.tags.end is None:
         return [], {}
     groups, rights = wiring.eks_services.shrink_role(stack, eks) if eks else (None, [])
+    # CPU nodes are of the GPU nodes' architecture. Where the small image does not start, GPUs are paid without an end.
+    small = stack.main.pool.instance.arch is Arch.AMD64
+    image, python = (AIPERF_IMAGE, AIPERF_PYTHON) if small else (download_image(stack), "python3")
     end = TimeToLive(
         "time-to-live",
         TimeToLiveArgs(
             spec=TimeToLiveSpec(
                 namespace=stack.cluster.namespace,
                 ttl=stack.billing.tags.end,
+                graphs=tuple(plan.name for plan in stack.graphs),
                 graph_api_version=graph_api_version(stack.platform.wanted.version),
                 node_groups=groups,
                 pull_secret=stack.main.image.pull_secret,
+                image=image,
+                python=python,
             )
         ),
         pulumi.ResourceOptions(

@@ -1,17 +1,24 @@
 """pydantic's errors about a stack file, as sentences with the key as it is written there."""
 
 import difflib
+import re
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
+from facts.weights import MODEL_ID
 from stacks.hidden import HIDDEN, shown
+from stacks.patterns import SHAPES
 from stacks.sections.cluster import CLUSTER_KINDS
 from targets.catalogue import TARGETS
 
+_MODEL_KEYS = {"model", "modelId", "modelName"}
+"""What somebody writes who wants another model."""
+_MOST_PLACES = 3
 _MISPLACED = {"dict_type", "extra_forbidden", "model_attributes_type", "model_type"}
 """pydantic's words for a value under no key, or under one that is not known."""
 
@@ -33,10 +40,7 @@ def sentences(
         context = error.get("ctx", {})
         match error["type"]:
             case "extra_forbidden":
-                known = list(_fields(settings, path[:-1]))
-                near = difflib.get_close_matches(path[-1], known, n=1)
-                hint = f" (did you mean {near[0]}?)" if near else ""
-                yield f"{key}: unknown key, given {given}{hint}; known keys: {', '.join(known)}"
+                yield f"{key}: unknown key, given {given}{_instead(settings, path)}"
             case "missing":
                 yield f"{key}: missing; {_wanted(settings, path)}"
             case "union_tag_not_found":
@@ -46,15 +50,56 @@ def sentences(
             case "literal_error":
                 yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
             case "model_type" | "model_attributes_type" | "dict_type":
-                yield f"{key}: {given} is not an object; write its keys below it"
+                known = ", ".join(_fields(settings, path))
+                yield f"{key}: {given} is not an object; write its keys below it{known and f': {known}'}"
             case "tuple_type" | "list_type":
                 yield f"{key}: {given} is not a list; write each item with a dash below it"
+            case "bool_parsing" | "bool_type":
+                yield f"{key}: {given} is not allowed; choose true or false"
             case "string_type" if isinstance(error["input"], int | float):
-                yield f"{key}: {given} is not text; write it in quotes"
-            case "value_error":
-                yield f"{key}: {given}: {context['error']}"
+                yield f"{key}: {given} is not text; {_as_text(settings, path, error['input'])}"
             case _:
-                yield f"{key}: {given}: {error['msg'][0].lower()}{error['msg'][1:]}"
+                yield f"{key}: {given}: {_why(error)}"
+
+
+def _instead(settings: type[BaseModel], path: list[str]) -> str:
+    """What to write in place of a key that is not known."""
+    known = list(_fields(settings, path[:-1]))
+    near = difflib.get_close_matches(path[-1], known, n=1)
+    if path[-1] in _MODEL_KEYS and not near:
+        return f": this program serves {MODEL_ID} alone; `target` says how"
+    elsewhere = [] if near else sorted(_places(settings, path[-1]), key=lambda place: place.count("."))
+    hint = f" (did you mean {' or '.join([*near, *elsewhere[:_MOST_PLACES]])}?)" if near or elsewhere else ""
+    return f"{hint}; known keys: {', '.join(known)}"
+
+
+def _places(model: type[BaseModel], name: str, path: tuple[str, ...] = ()) -> Iterator[str]:
+    """Keys of that name anywhere below a model, as they are written."""
+    for key, field in by_alias(model).items():
+        if key == name:
+            yield ".".join((*path, key))
+        below = _model_in(field.annotation)
+        if path == () and key == "cluster":
+            below = next((each for each in CLUSTER_KINDS.values() if name in by_alias(each)), None)
+        if below:
+            yield from _places(below, name, (*path, key))
+
+
+def _as_text(settings: type[BaseModel], path: list[str], number: float) -> str:
+    """How to write a number where a text is wanted: in quotes, unless the text has another form."""
+    field = _fields(settings, path[:-1]).get(path[-1])
+    patterns = [each.pattern for each in field.metadata if getattr(each, "pattern", None)] if field else []
+    other = [SHAPES[each] for each in patterns if each in SHAPES and not re.search(each, str(number))]
+    return str(other[0]) if other else "write it in quotes"
+
+
+def _why(error: ErrorDetails) -> str:
+    """What is wrong with a value: in the words of its check, in those of its pattern, or in pydantic's."""
+    context = error.get("ctx", {})
+    if error["type"] == "value_error":
+        return str(context["error"])
+    shape = SHAPES.get(context.get("pattern", ""))
+    return str(shape) if shape else f"{error['msg'][0].lower()}{error['msg'][1:]}"
 
 
 def _without_kind(path: tuple[int | str, ...]) -> tuple[int | str, ...]:

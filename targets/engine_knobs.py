@@ -3,7 +3,7 @@
 All else follows from a field here: the key below a role in a stack's file with its documentation, the value that a
 target publishes, the worker's command line or engine file, and the refusals of a knob that an engine lacks and of an
 argument that says what a knob says. Sources of the flags: the argument parsers of Dynamo 0.4.1 to 1.6.1, of vLLM 0.26
-and of SGLang 0.5.9 to 0.5.21.
+and of SGLang 0.5.9 to 0.5.21; of the loaders, both engines' releases that `facts/engines.py` names.
 """
 
 from collections.abc import Iterator, Mapping
@@ -54,6 +54,27 @@ class Switch:
         return self.yes if value else self.no
 
 
+@dataclass(frozen=True)
+class Choice:
+    """What a command line says for each value, as words. Its options are the user's to write until the knob is set."""
+
+    said: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @property
+    def spellings(self) -> tuple[str, ...]:
+        """No option is the knob's alone."""
+        return ()
+
+    def words(self, value: object) -> tuple[str, ...]:
+        """What a command line says for a value; nothing for one that the engine does not know."""
+        return dict(self.said).get(str(value), ())
+
+
+_THREADS = ("--model-loader-extra-config", '{"enable_multithread_load":true}')
+_RUNAI = ("--load-format", "runai_streamer")
+Argument = Flag | Switch | Choice
+
+
 @dataclass(frozen=True, kw_only=True)
 class Knob:
     """What a setting is called. title: in the tables of targets. engine_file: its key in TensorRT-LLM's YAML, by dots.
@@ -62,13 +83,13 @@ class Knob:
     """
 
     title: str
-    vllm: Flag | Switch | None = None
-    sglang: Flag | Switch | None = None
-    trtllm: Flag | Switch | None = None
-    mocker: Flag | Switch | None = None
+    vllm: Argument | None = None
+    sglang: Argument | None = None
+    trtllm: Argument | None = None
+    mocker: Argument | None = None
     engine_file: str | None = None
 
-    def argument(self, engine: Engine) -> Flag | Switch | None:
+    def argument(self, engine: Engine) -> Argument | None:
         """How the engine's command line says it."""
         match engine:
             case Engine.VLLM:
@@ -188,7 +209,28 @@ class Limits(Strict):
     """Whether long prompts are processed in pieces."""
 
 
-class EngineKnobs(Limits, Parallelism):
+class Loading(Strict):
+    """How an engine reads the weights."""
+
+    loader: Annotated[
+        Literal["threads", "fastsafetensors", "runai"] | None,
+        Knob(
+            title="loader of the weights",
+            vllm=Choice(
+                (
+                    ("threads", _THREADS),
+                    ("fastsafetensors", ("--load-format", "fastsafetensors")),
+                    ("runai", _RUNAI),
+                )
+            ),
+            sglang=Choice((("threads", _THREADS), ("runai", _RUNAI))),
+        ),
+    ] = None
+    """How the weights are read: several files at once, by fastsafetensors into GPU memory (vLLM), or by Run:ai's
+    streamer."""
+
+
+class EngineKnobs(Loading, Limits, Parallelism):
     """Settings of an engine; None leaves one to the engine."""
 
     def values(self) -> Iterator[tuple[str, Any]]:

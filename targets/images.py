@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from facts.engines import Engine
 from facts.releases import EFA_IMAGES_SINCE, Version, efa_tag
-from targets.knobs import ImageBuild, ImageKnobs
+from targets.knobs import ImageBuild, ImageKnobs, ImageMirror
 from targets.pool import Pool
 from targets.target import Target
 from targets.transport import Transport
@@ -29,7 +29,8 @@ class ImagePlan:
 
     reference: with tag or digest; where the stack builds an image, the published one that is there meanwhile.
     repository, tag, digest: what the stack names instead of the published one's. runtime_version: the Dynamo release
-    inside, None where the tag says it. archs: CPU architectures that it holds. build: how the stack builds it.
+    inside, None where the tag says it. archs: CPU architectures that it holds. build: how the stack builds it. mirror:
+    where the stack copies the published one.
     """
 
     reference: str
@@ -40,6 +41,7 @@ class ImagePlan:
     archs: tuple[str, ...]
     pull_secret: str | None
     build: ImageBuild | None
+    mirror: ImageMirror | None
 
 
 def image_plan(
@@ -47,20 +49,21 @@ def image_plan(
 ) -> ImagePlan:
     """The image, with what is known of it without being asked for.
 
-    One that the stack builds holds the pool's architecture alone, and its commit is of the graph's release, as is
-    the target's own image.
+    One that the stack builds or copies holds the pool's architecture alone, and its commit is of the graph's release,
+    as is the target's own image.
     """
     of_target = target.pods.image is not None and not (knobs.repository or knobs.tag or knobs.digest)
-    of_release = knobs.build is not None or of_target
+    made = knobs.build is not None or knobs.mirror is not None
     return ImagePlan(
         reference=_reference(target, knobs, version, efa=transport is Transport.EFA),
         repository=knobs.repository,
         tag=knobs.tag,
         digest=knobs.digest,
-        runtime_version=knobs.runtime_version or (str(version) if of_release else None),
-        archs=knobs.archs if knobs.build is None else (pool.instance.arch.value,),
+        runtime_version=knobs.runtime_version or (str(version) if made or of_target else None),
+        archs=(pool.instance.arch.value,) if made else knobs.archs,
         pull_secret=knobs.pull_secret,
         build=knobs.build,
+        mirror=knobs.mirror,
     )
 
 

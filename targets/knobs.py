@@ -17,19 +17,35 @@ PoolName = Annotated[ObjectName, StringConstraints(max_length=40)]
 """A GPU pool's name. AWS takes 64 characters for its nodes' role, `gpu-nodes-<name>-node-` and seven more."""
 MAIN_POOL = "main"
 """Name of the pool that the main graph runs on."""
+LabelKey = Annotated[
+    str, StringConstraints(pattern=r"^([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
+]
+LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
+Argument = Annotated[str, StringConstraints(min_length=1)]
 EnvName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 DynamoVersion = Annotated[str, AfterValidator(lambda text: str(parse_supported(text)))]
 """MAJOR.MINOR.PATCH of a supported release line."""
 
 
+def _pinned(image: str) -> str:
+    name, _, tag = image.rpartition("/")[2].partition(":")
+    if "@sha256:" not in image and tag in ("", "latest"):
+        raise ValueError(f"says no version; write {name}:TAG or a digest")
+    return image
+
+
+PinnedImage = Annotated[str, AfterValidator(_pinned)]
+"""An image that is the same tomorrow."""
+
+
 class Toleration(Strict):
     """A taint that pods bear, as in a pod's `tolerations`."""
 
-    key: str | None = Field(default=None, min_length=1)
+    key: LabelKey | None = None
     """Key of the taint; by default every one with `operator: Exists`."""
     operator: Literal["Equal", "Exists"] = "Equal"
     """Whether the taint must have the value, or only be there."""
-    value: str | None = None
+    value: LabelValue | None = None
     """Value of the taint."""
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] | None = None
     """Effect of the taint; by default each."""
@@ -57,7 +73,7 @@ class RoleSize(Strict):
 class RoleKnobs(EngineKnobs, RoleSize):
     """Settings of the workers of one role."""
 
-    extra_args: tuple[str, ...] = ()
+    extra_args: tuple[Argument, ...] = ()
     """Engine arguments added after ours."""
     env: Mapping[EnvName, str] = {}
     """Environment added to ours."""
@@ -70,7 +86,7 @@ class FrontendKnobs(Strict):
     """Frontend pods."""
     router_mode: Literal["round-robin", "random", "kv"] | None = None
     """How requests find workers; `kv` prefers the worker that has the prompt's prefix cached."""
-    extra_args: tuple[str, ...] = ()
+    extra_args: tuple[Argument, ...] = ()
     """Frontend arguments added after ours."""
     env: Mapping[EnvName, str] = {}
     """Environment added to ours."""
@@ -102,11 +118,20 @@ class ImageBuild(Strict):
     """Build arguments; by default the guide's. On ARM64 its ARCH and ARCH_ALT are added."""
 
 
+class ImageMirror(Strict):
+    """A copy of the published image in the account's own registry."""
+
+    region: Annotated[str, StringConstraints(pattern=r"^[a-z]{2}(-[a-z]+)+-\d$")] | None = None
+    """AWS region of the registry; by default the cluster's, and no other on a cluster on AWS."""
+
+
 class ImageKnobs(Strict):
     """The runtime image, when it is not NVIDIA's published one."""
 
-    repository: str | None = None
-    """Registry and name, without tag."""
+    repository: str | None = Field(
+        default=None, pattern=r"^[a-z0-9]([a-z0-9._:/-]*[a-z0-9])?$", max_length=255
+    )
+    """Registry and name, without tag: `registry.example.com:5000/team/dynamo`."""
     tag: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$")
     """Tag; by default the Dynamo version."""
     digest: str | None = Field(default=None, pattern=r"^sha256:[0-9a-f]{64}$")
@@ -119,6 +144,8 @@ class ImageKnobs(Strict):
     """Name of an existing image pull Secret."""
     build: ImageBuild | None = None
     """Build the image instead of pulling a published one."""
+    mirror: ImageMirror | None = None
+    """Copy the published image to ECR once, by CodeBuild; nodes pull it from there."""
 
 
 class KvTransferKnobs(Strict):
@@ -164,7 +191,7 @@ class GraphKnobs(Roles):
     draft_revision: Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{40}$")] | None = None
     """Commit of the EAGLE3 draft model; by default its newest when the cache is filled."""
     transport: Literal["pod", "node", "efa", "rdma", "nvlink", "tcp"] | None = None
-    """How KV cache travels, as the section on it says; by default the fastest known way."""
+    """How KV cache travels, as docs/targets.md explains; by default the fastest known way."""
     kv_transfer: KvTransferKnobs = KvTransferKnobs()
     surge: bool = False
     """Whether changed workers come beside the old ones, which go once those answer; the pool needs room."""

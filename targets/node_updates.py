@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from targets.timeline import Assumptions
+from targets.timeline import Setting, new_nodes_minutes
 
 OF_A_NODE = ("launchTemplate", "version", "releaseVersion")
 """What a node has for life, among a node group's inputs: another one takes another node."""
@@ -21,11 +21,9 @@ def refusal(key: str, running: int) -> str:
     )
 
 
-def silence(nodes: int, *, at_once: bool) -> float:
+def silence(nodes: int, setting: Setting, *, at_once: bool) -> float:
     """Minutes from the first node's end until a graph on new nodes answers, by the timeline's assumptions.
 
     at_once: whether the nodes go together; else one after the other.
     """
-    assumed = Assumptions()
-    rounds = 1 if at_once else nodes
-    return rounds * (assumed.gpu_boot + assumed.pull) + assumed.load
+    return new_nodes_minutes(setting, rounds=1 if at_once else nodes)

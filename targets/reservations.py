@@ -53,9 +53,19 @@ class Wanted:
     running: bool
 
 
+BLOCK_LEAD = timedelta(minutes=40)
+"""How long before its end EKS's own scheduled action takes the nodes of any other block: EC2 begins to end them 30
+minutes before it (EC2 user guide, Capacity Blocks, and the notice that EventBridge sends 40 minutes before)."""
+
+
+def nodes_go(block_end: datetime, *, ultraserver: bool) -> datetime:
+    """When the nodes of a block are taken away."""
+    return block_end - (ULTRASERVER_LEAD if ultraserver else BLOCK_LEAD)
+
+
 def ultraserver_end(block_end: str) -> str:
     """When an UltraServer's nodes go. Both as `2026-12-08T11:30:00Z`."""
-    return f"{datetime.fromisoformat(block_end) - ULTRASERVER_LEAD:%Y-%m-%dT%H:%M:%SZ}"
+    return f"{nodes_go(datetime.fromisoformat(block_end), ultraserver=True):%Y-%m-%dT%H:%M:%SZ}"
 
 
 def reservation_problem(

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from embedded.processes import Report
+from tests.browser import browser
 from tests.live import plane, shared_plane
 
-__all__ = ["plane", "progress", "shared_plane"]
+__all__ = ["browser", "plane", "progress", "shared_plane"]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

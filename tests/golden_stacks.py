@@ -26,7 +26,7 @@ from targets.plan import GraphPlan
 from tests.golden_graphs import CASES, documents, plan
 from tests.project import PROJECT
 
-MANY = 20
+MANY = 60
 """A graph that differs from its target's in more lines is written out whole."""
 
 

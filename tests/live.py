@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded import dynamo, endpoints, processes, supervisor
+from embedded import dynamo, endpoints, processes
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
 from embedded.processes import Report
@@ -123,12 +123,12 @@ def started(
 ) -> DataPlane:
     """A data plane of the test's own, to be closed by it."""
     state.mkdir()
-    return DataPlane(state, Supervisor(state, install, engine))
+    port = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
+    return DataPlane(state, Supervisor(state, install, engine, port))
 
 
 @pytest.fixture(scope="session")
 def shared_plane(tmp_path_factory: pytest.TempPathFactory, progress: Report) -> Iterator[DataPlane]:
-    supervisor.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
     state = tmp_path_factory.mktemp("live") / "state"
     plane = started(state, (*ENGINE, *AT_ONCE), lambda release: dynamo.install(release, progress))
     yield plane

@@ -20,7 +20,7 @@ from typing import Any
 
 from openai import OpenAI
 
-from embedded import dynamo, processes, supervisor
+from embedded import dynamo
 from embedded.dynamo import Installation
 from embedded.dynamo_graph import ENGINE, Graph
 from facts.releases import LATEST_PATCH
@@ -115,7 +115,6 @@ def served(
         return replace(install(release), vocabulary=state / "empty")
 
     plane = started(state, (*fault.engine, *AT_ONCE), install if fault.vocabulary else without_vocabulary)
-    supervisor.USUAL_PORT = processes.free_ports(1)[0]  # the usual one is for the developer's own graphs
     whole = fault.change(cell.graph)
     try:
         if fault.change(cell.graph) == cell.graph and _BAD_ENGINE not in fault.engine:

@@ -26,6 +26,7 @@ FORBIDDEN = {
     "package": OURS - {*PROGRAM, "package"},
     "docs": CLOUD | OURS - {"facts", "targets", "stacks", "docs"},
     "policy": CLOUD | OURS - {"facts", "targets", "stacks", "policy"},
+    "pages": CLOUD | OURS - {"pages"},
     "ops": {"tests"},
     "measure": {"tests", "components", "ops"},
     "embedded": {"tests", "components", "measure", "ops", "stacks"},

@@ -51,7 +51,11 @@ def of_base(base: set[str]) -> Iterator[str]:
 
 
 def test_every_error_is_for_users_or_named_as_internal() -> None:
-    errors = set(of_base({"Exception", "BaseException", "ValueError", "RuntimeError", "OSError", "RunError"}))
+    errors = set(
+        of_base(
+            {"Exception", "BaseException", "SystemExit", "ValueError", "RuntimeError", "OSError", "RunError"}
+        )
+    )
     for_users = {*of_base({"UserError"}), "targets.errors.UserError"}
     assert len(for_users) > 20
     assert errors - for_users == set(INTERNAL)

@@ -50,7 +50,15 @@ def test_the_real_engine_must_be_there_where_the_tests_run() -> None:
     [job] = jobs("test.yml").values()
     assert any(step.get("uses", "").startswith("pulumi/actions@") for step in job["steps"])
     [tests] = [step for step in job["steps"] if step.get("run") == "make test"]
-    assert tests["env"] == {"REQUIRE_PULUMI": "true"}
+    assert tests["env"]["REQUIRE_PULUMI"] == "true"
+
+
+def test_a_release_is_tested_and_signed_before_it_is_there() -> None:
+    steps = jobs("release.yml")["release"]["steps"]
+    runs = [step.get("run", step.get("uses", "")).split("@")[0] for step in steps]
+    order = ["make test", "make sbom", "actions/attest-build-provenance"]
+    assert [run for run in runs if run in order] == order
+    assert runs[-1].startswith("gh release create")
 
 
 def test_a_preview_with_credentials_holds_stacks_to_the_rules() -> None:

@@ -1,4 +1,4 @@
-"""A runtime image of one's own: an ECR repository, a CodeBuild project and one build that the graph waits for."""
+"""A runtime image in the account: an ECR repository, a CodeBuild project and one build or copy that is waited for."""
 
 import hashlib
 import json
@@ -19,6 +19,7 @@ from facts.hardware import Arch
 from facts.versions import CODEBUILD_AARCH64, CODEBUILD_X86_64
 from targets.aws_access import AwsAccess
 from targets.knobs import ImageBuild
+from targets.strict import Strict
 
 _MACHINE = {
     Arch.AMD64: ("LINUX_CONTAINER", f"aws/codebuild/amazonlinux-x86_64-standard:{CODEBUILD_X86_64}"),
@@ -31,9 +32,19 @@ _ARM_ARGS = {"ARCH": "arm64", "ARCH_ALT": "aarch64"}
 _MINUTES = 240
 _PAUSE_SECONDS = 15.0
 _PUSH = (
-    "ecr:BatchCheckLayerAvailability", "ecr:CompleteLayerUpload", "ecr:InitiateLayerUpload", "ecr:PutImage",
-    "ecr:UploadLayerPart",
+    "ecr:BatchCheckLayerAvailability", "ecr:BatchGetImage", "ecr:CompleteLayerUpload", "ecr:InitiateLayerUpload",
+    "ecr:PutImage", "ecr:UploadLayerPart",
 )  # fmt: skip
+"""ECR user guide, "IAM permissions for pushing an image to an Amazon ECR private repository"."""
+
+
+class ImageCopy(Strict):
+    """An image that is copied as it is. ECR's pull-through cache has no rule for NVIDIA's registry."""
+
+    source: str
+    """Its reference, in a registry that asks for no password."""
+    region: str
+    """AWS region of the registry that it goes to."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,8 +53,8 @@ class BuiltImageArgs:
 
     repository: str
     """Name in ECR."""
-    build: ImageBuild
-    """What is built, and where."""
+    build: ImageBuild | ImageCopy
+    """What is built or copied, and where."""
     arch: Arch
     """For which CPU."""
     version: str
@@ -53,7 +64,7 @@ class BuiltImageArgs:
 
 
 class BuiltImage(pulumi.ComponentResource):
-    """The image in ECR; ready when it is pushed. A changed commit, Dockerfile or argument builds another."""
+    """The image in ECR; ready when it is pushed. A changed commit, Dockerfile, argument or source makes another."""
 
     image: pulumi.Output[str]
     """`<registry>/<repository>@sha256:…`"""
@@ -89,7 +100,7 @@ class BuiltImage(pulumi.ComponentResource):
             image_tag_mutability="IMMUTABLE",
             image_scanning_configuration={"scan_on_push": True},
             encryption_configurations=[{"encryption_type": "AES256"}],
-            # What is in it can be built again from the commit.
+            # What is in it can be built again from the commit, or copied again.
             force_delete=True,
             opts=child,
         )
@@ -129,15 +140,15 @@ class BuiltImage(pulumi.ComponentResource):
 
 
 def image_tag(args: BuiltImageArgs) -> str:
-    """Tag of the image: the release and a digest of everything that is built."""
+    """Tag of the image: the release and a digest of everything that it is made of."""
     recipe = json.dumps([args.build.model_dump(mode="json"), args.arch], sort_keys=True)
     return f"{args.version}-{hashlib.sha256(recipe.encode()).hexdigest()[:12]}"
 
 
-def docker_build(args: BuiltImageArgs, image: str) -> list[str]:
+def docker_build(build: ImageBuild, arch: Arch, image: str) -> list[str]:
     """The guide's `docker build`, as words."""
-    arguments = dict(args.build.build_args) | (_ARM_ARGS if args.arch is Arch.ARM64 else {})
-    words = ["docker", "build", "--platform", f"linux/{args.arch}", "--file", args.build.dockerfile]
+    arguments = dict(build.build_args) | (_ARM_ARGS if arch is Arch.ARM64 else {})
+    words = ["docker", "build", "--platform", f"linux/{arch}", "--file", build.dockerfile]
     for name, value in sorted(arguments.items()):
         words += ["--build-arg", f"{name}={value}"]
     return [*words, "--tag", image, "."]
@@ -149,13 +160,24 @@ def _spec(args: BuiltImageArgs, repository_url: str) -> str:
     login = f"docker login --username AWS --password-stdin {shlex.quote(registry)}"
     commands = [
         f"aws ecr get-login-password --region {args.build.region} | {login}",
-        "git init --quiet sources && cd sources",
-        f"git fetch --quiet --depth 1 {shlex.quote(args.build.source)} {args.build.git_ref}",
-        "git checkout --quiet FETCH_HEAD",
-        shlex.join(docker_build(args, image)),
+        *_made(args, image),
         f"docker push --quiet {shlex.quote(image)}",
     ]
     return json.dumps({"version": 0.2, "phases": {"build": {"on-failure": "ABORT", "commands": commands}}})
+
+
+def _made(args: BuiltImageArgs, image: str) -> list[str]:
+    """Commands that leave the image in Docker, under that name."""
+    build, source = args.build, shlex.quote(args.build.source)
+    if isinstance(build, ImageCopy):
+        platform = f"--platform linux/{args.arch}"
+        return [f"docker pull --quiet {platform} {source}", f"docker tag {source} {shlex.quote(image)}"]
+    return [
+        "git init --quiet sources && cd sources",
+        f"git fetch --quiet --depth 1 {source} {build.git_ref}",
+        "git checkout --quiet FETCH_HEAD",
+        shlex.join(docker_build(build, args.arch, image)),
+    ]
 
 
 def _policy(logs: str, repository: str) -> str:
@@ -173,22 +195,41 @@ def _policy(logs: str, repository: str) -> str:
 def run_build(
     codebuild: Any, ecr: Any, wanted: Mapping[str, str], pause: Callable[[float], None]
 ) -> tuple[str, str]:
-    """Build unless the tag is there already; returns (build's id, image's digest).
+    """Build unless the tag is there already, or is being built; returns (build's id, image's digest).
 
-    codebuild, ecr: boto3 clients. wanted: project, repository and tag. Raises RuntimeError if the build fails.
+    codebuild, ecr: boto3 clients. wanted: project, repository and tag. Raises RuntimeError if there is no image then.
     """
     digest = _digest(ecr, wanted)
     if digest is not None:
         return wanted["tag"], digest
-    build = codebuild.start_build(projectName=wanted["project"])["build"]
+    build = _running(codebuild, wanted) or codebuild.start_build(projectName=wanted["project"])["build"]
     while build["buildStatus"] == "IN_PROGRESS":
         pause(_PAUSE_SECONDS)
         (build,) = codebuild.batch_get_builds(ids=[build["id"]])["builds"]
-    digest = _digest(ecr, wanted) if build["buildStatus"] == "SUCCEEDED" else None
+    # Whatever became of it: of two builds at once the second cannot push, since nobody may move a tag.
+    digest = _digest(ecr, wanted)
     if digest is None:
         log = build.get("logs", {}).get("deepLink", "CodeBuild's console")
         raise RuntimeError(f"the image build {build['id']} ended with {build['buildStatus']}; its log: {log}")
     return str(build["id"]), digest
+
+
+def _running(codebuild: Any, wanted: Mapping[str, str]) -> Mapping[str, Any] | None:
+    """The build that an update that was killed has left at work, if it makes this tag; its buildspec names it.
+
+    The newest hundred are looked at, which are also as many as one question may be about.
+    """
+    builds = codebuild.list_builds_for_project(projectName=wanted["project"], sortOrder="DESCENDING")["ids"]
+    if not builds:
+        return None
+    for build in codebuild.batch_get_builds(ids=builds[:100])["builds"]:
+        if build["buildStatus"] == "IN_PROGRESS" and f":{wanted['tag']}" in _buildspec(build):
+            return dict(build)
+    return None
+
+
+def _buildspec(build: Mapping[str, Any]) -> str:
+    return str(build.get("source", {}).get("buildspec", ""))
 
 
 def _digest(ecr: Any, wanted: Mapping[str, str]) -> str | None:

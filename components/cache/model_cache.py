@@ -8,16 +8,12 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 
 from components.manifests import job, name_of, rendered, resource
-from facts.engines import Engine
-from facts.releases import DEFAULT, Version
 from facts.weights import SERVED, Weights
 from manifests import objects
+from manifests.benchmark.job import AIPERF_IMAGE
 from manifests.cache import bucket, model_cache
 from manifests.names import CACHE_CLAIM, RETAINED
 from manifests.objects import UNAWAITED, annotate
-from targets.images import published_repository
-
-DOWNLOAD_IMAGE = f"{published_repository(Engine.VLLM, Version.parse(DEFAULT))}:{DEFAULT}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,10 +50,10 @@ class Claim:
 class Download:
     """The Job that gets the models."""
 
-    image: pulumi.Input[str] = DOWNLOAD_IMAGE
-    """What it runs in: Python 3 with huggingface_hub, as every Dynamo runtime is."""
-    archs: Sequence[str] = ("amd64", "arm64")
-    """CPU architectures that the image holds."""
+    image: pulumi.Input[str] = AIPERF_IMAGE
+    """What it runs in: `python3` with huggingface_hub, which AIPerf's small image and every Dynamo runtime have."""
+    archs: Sequence[str] = ("amd64",)
+    """CPU architectures that the image holds; by default the one that AIPerf's is known to be for."""
     token_secret: pulumi.Input[str] | None = None
     """Name of a Secret with a Hugging Face token under HF_TOKEN."""
     pull_secret: pulumi.Input[str] | None = None

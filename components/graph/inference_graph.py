@@ -9,7 +9,7 @@ import pulumi
 
 from components.graph.graph import Graph
 from components.manifests import rendered, resource
-from manifests.cache import local_copy
+from manifests.cache import compiled, local_copy
 from manifests.graph import worker_pod
 from manifests.graph.compute_domain import compute_domain
 from manifests.graph.deployment import graph_deployment
@@ -114,6 +114,7 @@ def _engine_files(plan: GraphPlan, namespace: str) -> list[dict[str, Any]]:
 def _scripts(plan: GraphPlan, namespace: str) -> list[dict[str, Any]]:
     copies = [local_copy.script_config_map(plan, namespace)]
     return [
+        *([compiled.script_config_map(plan, namespace)] if compiled.is_kept(plan) else []),
         *(copies if plan.copied_weights and not plan.cache.from_bucket else []),
         *([worker_pod.script_config_map(plan, namespace)] if plan.in_one_pod else []),
     ]

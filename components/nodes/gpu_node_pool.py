@@ -84,7 +84,7 @@ class GpuNodePool(pulumi.ComponentResource):
             network_interfaces=launch_template.network_interfaces(
                 interfaces(args.instance), primary, [group.id]
             ),
-            user_data=launch_template.user_data(args.instance),
+            user_data=launch_template.user_data(args.instance, parallel_pull=args.host.parallel_pull),
             tag_specifications=launch_template.tag_specifications(args.tags),
             capacity_reservation_specification=launch_template.reservation(
                 args.capacity.reservation_id, args.capacity.reservation_group

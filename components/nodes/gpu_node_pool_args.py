@@ -55,6 +55,8 @@ class Host:
     """Whether Session Manager reaches it."""
     root_volume_type: str = "gp3"
     """EBS type of its root."""
+    parallel_pull: bool = False
+    """Whether it pulls images by nodeadm's `FastImagePull`, which is experimental."""
 
 
 @dataclass(frozen=True, kw_only=True)

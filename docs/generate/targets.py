@@ -24,9 +24,9 @@ _INTRODUCTION = f"""\
 
 Written by `python -m docs.generate.targets > docs/targets.md`; a test holds this file against the catalogue.
 
-A target is one published way to serve {MODEL_ID} (revision `{MODEL_REVISION}`). A stack's file names it, and
-everything that the stack does not say has the value that the source publishes. Engines' settings that no source gives
-are left to the engine and are not in these tables.
+A target is one published way to serve {MODEL_ID} (revision `{MODEL_REVISION}`). A stack's file names it.
+Whatever the file leaves out has the value that the source publishes. These tables hold the settings that a source
+gives. The engine decides all others. [Choose a target](choose.md) compares the targets by hardware, traffic and price.
 """
 _RELEASES = f"""\
 ## Dynamo releases
@@ -40,44 +40,45 @@ _NOT_LOOKED_INTO = "its operator, release notes and known issues were not looked
 _AGENTIC_NOTES = f"""\
 ## Limits of the agentic targets
 
-- Their sources measured aggregated serving faster than disaggregated on their trace: measure before choosing.
+- Their source measured aggregated serving faster than disaggregated on its trace
+  ([figures](choose.md#latency-and-throughput)). Measure before you choose.
 - The draft model {DRAFT_MODEL_ID} is downloaded too. No source pins a commit of it; `graph.draftRevision` does.
-  Nothing here knows whether its repository is gated: open its page once with the account of `huggingFace.token`.
-  Where it is and no token was given, the download Job fails and names it.
+  It is not known here whether its repository is gated. Open its page once with the account of `huggingFace.token`.
+  If it is gated and no token was given, the download Job fails and names it.
 - JSON mode and JSON schemas are unreliable with speculative decoding: use tool calls, or check what comes back.
-- Their benchmark replays a trace that lies with another recipe; the shape here has its median lengths.
-"""
-_KNOBS = """\
-## Knobs
-
-Below `graph` in a stack's file, or below an item of the list `graphs`. Each role of a target has its knobs below its
-own name: `prefill`, `decode` or `worker`. Where no default stands, the target's value holds, or none.
+- Their source's benchmark replays a trace of another recipe. The shape here has the trace's median lengths.
 """
 _ENGINE_KNOBS = """\
 ## What engines call a role's knobs
 
-An argument of `extraArgs` that says what a knob says is refused. TensorRT-LLM reads a knob from its engine file where
-the target's settings stand there, and where no argument is shown.
+A knob is a key below a role of [`graph`](configuration.md#graph). That page has its meaning and what it allows.
+
+An argument of `extraArgs` that says what a knob says is refused. TensorRT-LLM reads a knob from its engine file in two
+cases: the target keeps its settings there, or the table shows no argument.
 """
 _DIFFERENCES = """\
 ## Differences from the sources
 
-What a graph says otherwise than its source, on purpose. Everything else is held against the sources by a test, value
-by value.
+Graphs differ from their sources in these points, on purpose. A test holds everything else against the sources, value by
+value.
 """
 _BESIDE_GRAPHS = """\
 ## What is beside the graphs and differs
 
-- The vLLM and SGLang guides name no benchmark: the shape shown with their targets is the TensorRT-LLM guide's.
+- The vLLM and SGLang guides name no benchmark. Their targets take the shape of the TensorRT-LLM guide.
 - The recipe of `trtllm-disagg-8k` counts 256 requests for each of 6 GPUs, while its graph has 5. Its number is the
   default; `benchmark.perGpu: true` takes the published load per GPU times the GPUs that the graph has.
 - The engine file's `cache_transceiver_config.backend` follows the transport (NIXL over EFA, UCX otherwise); the
   tables of the targets show the recipe's `UCX`, which the guides write `ucx`.
+- The TensorRT-LLM guides ask for about 240 GB of disk for the weights. The claim here has 100Gi (`cache.size`): the
+  download leaves out the two other formats (`original/*`, `metal/*`), as the guides' own command does.
+- The TensorRT-LLM guides start etcd and NATS with `docker compose`. Here the platform brings them to releases that need
+  them: [support matrix](support.md#dynamo-releases).
 - The TensorRT-LLM guide mounts its checkout at `/workspace` and reads engine files there. Here they are a ConfigMap and
-  nothing is mounted there; `--override-engine-args` stays free for `extraArgs`.
+  nothing is mounted there. `--override-engine-args` can be said in `extraArgs`.
 - `make verify` sends the guides' requests, with low effort and temperature 0 for tools.
 - The recipes' benchmark Jobs are called `gpt-oss-120b-bench` and `gpt-oss-120b-disagg-bench`, and their download has an
-  hour; names here are of our own, and a download has three hours.
+  hour. The Jobs here are called `benchmark`, `benchmark-run` and `model-download`, and a download has three hours.
 - Images that a stack builds are in its own registry, under the project's, the stack's and the graph's name.
 """
 
@@ -91,7 +92,6 @@ def document() -> str:
         transport_table.document(_table),
         _AGENTIC_NOTES,
         _RELEASES + "\n" + _release_costs(),
-        _KNOBS + "\n" + knob_table.keys(_table),
         _ENGINE_KNOBS + "\n" + knob_table.flags(_table),
         _DIFFERENCES + "\n" + _differences(),
         _BESIDE_GRAPHS,
@@ -149,8 +149,8 @@ def _target(target: Target) -> str:
         ),
         ("frontend requests", _pairs(target.pods.frontend_requests)),
         (
-            "settings stand in",
-            f"the {target.serving.engine_settings}"
+            "engine's settings are",
+            f"in the {target.serving.engine_settings}"
             if target.serving.engine_settings != "arguments"
             else "arguments",
         ),

@@ -42,28 +42,37 @@ _MEASURED = {
 _TEXT = f"""\
 ## How KV cache travels
 
-`graph.transport` says how prefill hands KV cache to decode. By default: in one pod if all workers fit one
-node (in pods of their own there before Dynamo 1.2, behind an endpoint picker, or if autoscaled), else over EFA on AWS;
-on any other cluster a graph of several nodes must say it. Slow is slow:
+`graph.transport` says how prefill hands KV cache to decode. The default depends on where the workers are:
+
+- All workers fit one node: `pod`. Before Dynamo 1.2, behind an endpoint picker, or with autoscaling: `node`.
+- Several nodes on AWS: `efa`.
+- Several nodes of any other cluster: no default, the stack must say it.
+
+A slow way is taken only if you ask for it or nothing faster is known to work, and the plan says so. How slow it is:
 {SLOW}.
-A slow way is taken only where it is asked for or nothing faster is known to work, and its plan says so.
 
 """
 _NOTES = """
-None of these was measured by this project, which had no GPU. Over EFA, NIXL's backend is LIBFABRIC
-(`kvTransfer.backend`): Dynamo's guides to EFA want it for every engine, since UCX stages through host memory on kernels
-from 6.8 on, which EKS's nodes have; its guide to TensorRT-LLM recommends UCX. The guides also contradict each other on
-whether EFA needs privilege: root with IPC_LOCK and SYS_PTRACE is what upstream's EFA test of vLLM on a p5.48xlarge runs
-with. EFA and RDMA lock memory: nodes that this project makes raise that limit (`RLIMIT_MEMLOCK` for containerd, by
-nodeadm), which no node has been seen to heed; on other clusters it is the nodes' own. If NIXL cannot register memory,
-look at `ulimit -l` in a worker. Inside one pod nothing checks the way: where workers count bytes and seconds (vLLM;
-TensorRT-LLM if told to) verification warns below 0.1 GB/s, what the guide measured over TCP; others are not seen. Two
-things that the guides set up for EFA are not set up here. GDRCopy (`/dev/gdrdrv`): the guide's 9.6 GB/s are with it, it
-recommends it without requiring it, and expects 1 to 3 GB/s where GPU memory is staged through the host; NVIDIA's GPU
-Operator from 26 on installs it. Huge pages: `FI_EFA_USE_HUGE_PAGE=1` with `hugepages-2Mi: 5120Mi` a pod is one of the
-guide's settings of EFA, without a figure. Wherever workers are root with capabilities, DAC_OVERRIDE is one of them:
-caches in the images' home are their user's. On GB200 every graph gets a ComputeDomain, without which NCCL fails while
-the model loads, and the NCCL settings that the guide requires.
+This project measured none of these: it had no GPU.
+
+- **NIXL's backend over EFA** is LIBFABRIC (`kvTransfer.backend`). Dynamo's guides to EFA want it for every engine:
+  UCX stages through host memory on kernels from 6.8 on, which EKS's nodes have. Dynamo's guide to TensorRT-LLM
+  recommends UCX.
+- **Privilege over EFA.** The guides contradict each other on whether EFA needs it. Upstream's EFA test of vLLM on a
+  p5.48xlarge runs as root with IPC_LOCK and SYS_PTRACE. Wherever workers are root with capabilities, they also have
+  DAC_OVERRIDE, since caches in the images' home belong to the images' user.
+- **Locked memory.** EFA and RDMA lock memory. Nodes that this project makes raise the limit (`RLIMIT_MEMLOCK` for
+  containerd, by nodeadm); whether a node heeds it was not seen. On other clusters the nodes decide. If NIXL cannot
+  register memory, look at `ulimit -l` in a worker.
+- **Inside one pod nothing checks the way.** Where workers count bytes and seconds (vLLM; TensorRT-LLM if told to),
+  verification warns below 0.1 GB/s, which is what the guide measured over TCP. Other workers' speed is not seen.
+- **Not set up here: GDRCopy** (`/dev/gdrdrv`). The guide's 9.6 GB/s are with it. The guide recommends it without
+  requiring it, and expects 1 to 3 GB/s where GPU memory is staged through the host. NVIDIA's GPU Operator from 26 on
+  installs it.
+- **Not set up here: huge pages.** `FI_EFA_USE_HUGE_PAGE=1` with `hugepages-2Mi: 5120Mi` a pod is one of the guide's
+  settings of EFA, without a figure.
+- **On GB200 every graph gets a ComputeDomain**, without which NCCL fails while the model loads, and the NCCL settings
+  that the guide requires.
 """
 
 

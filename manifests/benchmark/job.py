@@ -25,11 +25,16 @@ from targets.catalogue import TARGETS
 from targets.target import PublishedBenchmark, Target
 
 AIPERF_IMAGE = f"nvcr.io/nvidia/ai-dynamo/aiperf:{AIPERF_VERSION}"
-"""NVIDIA's own image (255 MB): Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools."""
+"""NVIDIA's own image: Python and AIPerf in /opt/aiperf/venv, home /app of user 1000, no shell tools.
+
+Its size was not measured, and whether it holds ARM64 is not known.
+"""
 AIPERF_PYTHON = "/opt/aiperf/venv/bin/python"
 
 NAME = "benchmark"
 """Of the Job and its ConfigMap; the claim and the reader are called after it."""
+RUN_NAME = "benchmark-run"
+"""Of the Job of `ops bench`, beside one that the stack itself may have."""
 RESULTS_PATH = "/results"
 SCRIPT = "run_benchmark.py"
 PLAN = "plan.json"

@@ -5,12 +5,13 @@ guide `s3-config`, EKS user guide, "EKS Pod Identity".
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import Any
 
 from facts.weights import Weights
 from manifests import aws_cli, objects, pod_scripts
+from manifests.cache import local_copy
 from manifests.command import variables
 from manifests.names import CACHE_CLAIM, CACHE_PATH, DOWNLOAD_JOB
 from pods.bucket.store import PREFIX
@@ -47,11 +48,14 @@ def config_map(namespace: str, *, bucket: Any, region: Any) -> dict[str, Any]:
     return made
 
 
-def volumes(gib: int | None) -> list[dict[str, Any]]:
-    """The pod's own disk instead of a claim, the programs and the CLI. gib: its size, None for no weights."""
-    size = _SMALL if gib is None else f"{gib}Gi"
+def volumes(gib: int | None, folder: str | None = None) -> list[dict[str, Any]]:
+    """The pod's own disk instead of a claim, the programs and the CLI.
+
+    gib: its size, None for no weights. folder: of the node, instead of it.
+    """
+    own = {"emptyDir": {"sizeLimit": _SMALL if gib is None else f"{gib}Gi"}}
     return [
-        {"name": CACHE_CLAIM, "emptyDir": {"sizeLimit": size}},
+        {"name": CACHE_CLAIM, **(own if folder is None else local_copy.of_node(folder))},
         pod_scripts.volume(NAME, NAME),
         aws_cli.volume(),
     ]
@@ -66,9 +70,9 @@ def mounts() -> list[dict[str, Any]]:
     ]
 
 
-def command(program: str) -> dict[str, Any]:
-    """A container's command line and folder. program: fill or fetch."""
-    return {"command": ["python3", "-m", f"{_PACKAGE}.{program}"], "workingDir": pod_scripts.PATH}
+def command(program: str, python: str = "python3") -> dict[str, Any]:
+    """A container's command line and folder. program: fill or fetch. python: of its image."""
+    return {"command": [python, "-m", f"{_PACKAGE}.{program}"], "workingDir": pod_scripts.PATH}
 
 
 def environment(program: str) -> list[dict[str, Any]]:
@@ -91,11 +95,21 @@ def _from_config_map(name: str, key: str) -> dict[str, Any]:
     return {"name": name, "valueFrom": {"configMapKeyRef": {"name": NAME, "key": key}}}
 
 
-def fetch_containers(image: str, models: Iterable[Weights], gib: int | None) -> list[dict[str, Any]]:
+def fetch_containers(
+    image: str,
+    models: Iterable[Weights],
+    gib: int | None,
+    *,
+    of_node: bool = False,
+    python: str = "python3",
+    resources: Mapping[str, Any] | None = None,
+) -> list[dict[str, Any]]:
     """Init containers that copy models to the pod's disk. gib: of their weights, None for everything but those.
 
-    As with copies from a shared cache, there is no limit beside the request: it would be the whole pod's.
+    of_node: whether that is a folder of the node, whose space its copier asks for. resources: instead of that space. As
+    with copies from a shared cache, there is no limit beside the request: it would be the whole pod's.
     """
+    disk = {"requests": {"ephemeral-storage": _SMALL if gib is None else f"{gib}Gi"}}
     read = [asdict(replace(each, tokenizer_only=gib is None)) for each in models]
     env = {
         "HF_HOME": CACHE_PATH,
@@ -106,24 +120,24 @@ def fetch_containers(image: str, models: Iterable[Weights], gib: int | None) -> 
     copying = objects.container(
         "copy-weights",
         image,
-        **command("fetch"),
-        env=[*variables(env), *environment("fetch")],
+        **command("fetch", python),
+        env=[*variables(env | ({"OF_NODE": "1"} if of_node else {})), *environment("fetch")],
         volumeMounts=mounts(),
-        resources={"requests": {"ephemeral-storage": _SMALL if gib is None else f"{gib}Gi"}},
+        resources=resources or (None if of_node else disk),
         # So that the pod's status says why a copy failed.
         terminationMessagePolicy="FallbackToLogsOnError",
     )
     return [aws_cli.init_container(), copying]
 
 
-def readers(graphs: Iterable[str], *, picker: bool) -> tuple[str, ...]:
-    """ServiceAccounts of the pods that read. picker: whether one of the graphs has an endpoint picker.
+def readers(graphs: Iterable[str], *, picker: bool, more: Iterable[str] = ()) -> tuple[str, ...]:
+    """ServiceAccounts of the pods that read. picker: whether one of the graphs has an endpoint picker. more: others.
 
     The operator makes an account for each graph and gives it to the graph's pods, and one for endpoint pickers (its
     internal/discovery/resource.go and internal/consts; the same from Dynamo 1.0 to 1.5, with Kubernetes discovery).
     """
     accounts = [f"{graph}-k8s-service-discovery" for graph in graphs]
-    return (*accounts, *(["epp-serviceaccount"] if picker else []), NAME)
+    return (*accounts, *(["epp-serviceaccount"] if picker else []), NAME, *more)
 
 
 WRITER = DOWNLOAD_JOB

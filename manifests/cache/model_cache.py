@@ -22,6 +22,8 @@ from manifests.security import USER, container_security
 _SCRIPT = "download_model.py"
 _TOKEN_PATH = "/var/run/secrets/hugging-face"
 _TOKEN_MOUNT = {"name": "token", "mountPath": _TOKEN_PATH, "readOnly": True}
+_CHOWN = f"import os; os.chown({CACHE_PATH!r}, {USER}, {USER})"
+"""In Python, which every image here has; small ones have no shell tools."""
 
 
 def claim(namespace: str, *, size: Any, storage_class: Any, volume: Any = None) -> dict[str, Any]:
@@ -132,7 +134,7 @@ def _own_root(image: Any) -> dict[str, Any]:
     return objects.container(
         "own-root",
         image,
-        ["chown", f"{USER}:{USER}", CACHE_PATH],
+        ["python3", "-c", _CHOWN],
         volumeMounts=[{"name": CACHE_CLAIM, "mountPath": CACHE_PATH}],
         security=security,
     )

@@ -10,10 +10,10 @@ from targets.plan import GraphPlan
 
 @dataclass(frozen=True, kw_only=True)
 class PodCache:
-    """Parts of a pod. mount: of the container that reads. spec: more of the PodSpec."""
+    """Parts of a pod. mounts: of the container that reads. spec: more of the PodSpec."""
 
     volumes: list[dict[str, Any]]
-    mount: dict[str, Any]
+    mounts: list[dict[str, Any]]
     spec: dict[str, Any]
 
 
@@ -22,22 +22,19 @@ def pod_cache(plan: GraphPlan, *, weights: bool) -> PodCache:
     copied = bool(plan.copied_weights) and weights
     if plan.cache.from_bucket:
         gib, models = (plan.copy_gib, plan.copied_weights) if copied else (None, plan.cache.weights)
+        folder = plan.cache.node_folder if copied else None
+        fetching = bucket.fetch_containers(plan.image.reference, models, gib, of_node=folder is not None)
         return PodCache(
-            volumes=bucket.volumes(gib),
-            mount=mount(),
-            spec={"initContainers": bucket.fetch_containers(plan.image.reference, models, gib)},
+            volumes=bucket.volumes(gib, folder), mounts=[mount()], spec={"initContainers": fetching}
         )
-    shared = {
-        "name": CACHE_CLAIM,
-        "persistentVolumeClaim": {"claimName": plan.cache.claim or CACHE_CLAIM, "readOnly": True},
-    }
+    shared = local_copy.shared(plan)
     if copied:
         return PodCache(
             volumes=[shared, *local_copy.volumes(plan)],
-            mount=local_copy.mount(),
+            mounts=[local_copy.mount()],
             spec={"initContainers": [local_copy.init_container(plan)]},
         )
-    return PodCache(volumes=[shared], mount=mount(), spec={})
+    return PodCache(volumes=[shared], mounts=[mount()], spec={})
 
 
 def mount() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from facts.engines import Engine, Role
 from facts.weights import MODEL_ID
 from manifests.command import Command, disaggregation_mode, flags, knob_words, parsers
 from manifests.names import MODEL_PATH
-from targets.engine_knobs import Limits, Parallelism
+from targets.engine_knobs import Limits, Loading, Parallelism
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan
 
@@ -25,6 +25,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         *flags([("--model-path", MODEL_PATH), ("--served-model-name", MODEL_ID)]),
         *knob_words(Engine.SGLANG, worker.knobs, Parallelism),
         *knob_words(Engine.SGLANG, worker.knobs, Limits),
+        *knob_words(Engine.SGLANG, worker.knobs, Loading),
         *flags([*_handover(planned), *parsers(plan.version), events]),
     ]
     return Command(

@@ -12,7 +12,7 @@ from facts.weights import MODEL_ID
 from manifests.command import Command, disaggregation_mode, flags, knob_words, model_to_load, parsers
 from manifests.engines import kv_transfer
 from manifests.names import MODEL_PATH
-from targets.engine_knobs import Limits, Parallelism
+from targets.engine_knobs import Limits, Loading, Parallelism
 from targets.parts import WorkerPlan
 from targets.plan import GraphPlan
 
@@ -45,6 +45,7 @@ def command(plan: GraphPlan, planned: WorkerPlan) -> Command:
         *knob_words(Engine.VLLM, worker.knobs, Parallelism),
         *flags([("--block-size", plan.target.serving.kv_block_size)]),
         *knob_words(Engine.VLLM, worker.knobs, Limits),
+        *knob_words(Engine.VLLM, worker.knobs, Loading),
         *flags([("--speculative-config", _speculation(plan)), *parsers(plan.version), *handover]),
     ]
     port = _NIXL_PORT.get(worker.role)

@@ -21,13 +21,9 @@ def worker_affinity(plan: GraphPlan, role: Role) -> dict[str, Any]:
 
     Workers without GPUs run wherever the image does.
     """
-    gpu = plan.pool.instance.gpu
-    if gpu is None:
-        return on_archs(plan.image.archs)
-    nodes = GpuNodes(
-        product=plan.pool.gpu_product or GPU_PRODUCT[gpu], pool=plan.pool.name, alike=plan.pool.alike
-    )
-    affinity = node_affinity(*nodes.selector(plan.pool.instance.arch.value))
+    affinity = pool_affinity(plan)
+    if plan.pool.instance.gpu is None:
+        return affinity
     if plan.target.disaggregated:
         affinity |= _together(plan)
         if plan.uses_efa and role is Role.DECODE:
@@ -43,6 +39,17 @@ def worker_affinity(plan: GraphPlan, role: Role) -> dict[str, Any]:
             term = {"labelSelector": {"matchExpressions": others}, "topologyKey": _HOST}
             affinity["podAntiAffinity"] = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     return affinity
+
+
+def pool_affinity(plan: GraphPlan) -> dict[str, Any]:
+    """GPU nodes of the pool, by model and architecture; without GPUs, nodes that the image runs on."""
+    gpu = plan.pool.instance.gpu
+    if gpu is None:
+        return on_archs(plan.image.archs)
+    nodes = GpuNodes(
+        product=plan.pool.gpu_product or GPU_PRODUCT[gpu], pool=plan.pool.name, alike=plan.pool.alike
+    )
+    return node_affinity(*nodes.selector(plan.pool.instance.arch.value))
 
 
 def worker_nodes(plan: GraphPlan) -> dict[str, Any]:

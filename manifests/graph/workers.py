@@ -10,7 +10,8 @@ import yaml
 
 from facts.engines import Engine, Role
 from manifests import pod_scripts  # fmt: skip
-from manifests.cache import pod_cache
+from manifests.cache import compiled, pod_cache
+from manifests.cache.pod_cache import PodCache
 from manifests.command import Command, variables
 from manifests.engines import kv_transfer, mocker, sglang, trtllm, vllm
 from manifests.graph import compute_domain, frontend, planner, probes, requests, rolling, worker_pod
@@ -47,7 +48,30 @@ _ENGINE_COMMAND: dict[Engine, Callable[[GraphPlan, WorkerPlan], Command]] = {
 def worker_command(plan: GraphPlan, planned: WorkerPlan) -> Command:
     """The engine's command line for one role, with what its transport needs in the environment."""
     command = _ENGINE_COMMAND[plan.target.engine](plan, planned)
-    return replace(command, env={**command.env, **kv_transfer.environment(plan, planned)})
+    kept = compiled.environment(plan, planned, compiled_key(plan, planned)) if compiled.is_kept(plan) else {}
+    return replace(command, env={**command.env, **kv_transfer.environment(plan, planned), **kept})
+
+
+def compiled_key(plan: GraphPlan, planned: WorkerPlan) -> str:
+    """What the workers of a role compile is kept under; that of several in one pod is the same."""
+    first = replace(planned, position=0)
+    return compiled.key(plan, first, _ENGINE_COMMAND[plan.target.engine](plan, first))
+
+
+def _prepared(plan: GraphPlan) -> tuple[PodCache, dict[str, Any]]:
+    """What worker pods have of models and compiled kernels, and a container's hook at its start."""
+    cache = pod_cache.pod_cache(plan, weights=True)
+    if not compiled.is_kept(plan):
+        return cache, {}
+    words = compiled.command(
+        {compiled_key(plan, each): each.worker.gpus // each.nodes for each in plan.workers}
+    )
+    before = [*cache.spec.get("initContainers", []), compiled.init_container(plan, words)]
+    return PodCache(
+        volumes=[*cache.volumes, *compiled.volumes(plan)],
+        mounts=[*cache.mounts, *compiled.mounts()],
+        spec={"initContainers": before},
+    ), compiled.hook(words)
 
 
 def engine_files(plan: GraphPlan) -> dict[str, str]:
@@ -77,8 +101,8 @@ def _sidecar(plan: GraphPlan) -> dict[str, Any]:
 def worker_component(plan: GraphPlan, planned: WorkerPlan) -> GraphComponent:
     """The workers of a role, each in a pod of its own or, over nodes, in several."""
     command, worker = worker_command(plan, planned), planned.worker
-    cache, annotations = pod_cache.pod_cache(plan, weights=True), rolling.annotations(plan)
-    volumes, mounts = [*cache.volumes], [cache.mount]
+    (cache, hook), annotations = _prepared(plan), rolling.annotations(plan)
+    volumes, mounts = [*cache.volumes], [*cache.mounts]
     if command.files:
         volumes.append({"name": "engine-files", "configMap": {"name": engine_config_map(plan.name)}})
         mounts.append({"name": "engine-files", "mountPath": ENGINE_FILES_PATH, "readOnly": True})
@@ -126,7 +150,7 @@ def worker_component(plan: GraphPlan, planned: WorkerPlan) -> GraphComponent:
                 **planned.env,
             },
             mounts=mounts,
-            probes=probes.worker(),
+            probes={**probes.worker(), **hook},
             security=_worker_security(plan),
         ),
         sidecar=_sidecar(plan) if plan.frontend.inference_extension else None,

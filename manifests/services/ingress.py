@@ -37,7 +37,8 @@ class Route:
 def manifests(route: Route, keys: Mapping[str, Any], existing_secret: str | None) -> list[Named]:
     """Everything of it, each to be made after the one before: no route is there without a policy.
 
-    keys: API key by client, may be Outputs; none where they are in a Secret that is there, existing_secret.
+    keys: API key by client as `objects.encode` has it, may be Outputs; none where they are in a Secret that is
+    there, existing_secret.
     """
     made = by_own_name([secret(KEYS_SECRET, route.namespace, keys)] if keys else [])
     policy = security_policy(route.namespace, existing_secret or KEYS_SECRET)

@@ -1,6 +1,6 @@
 """DaemonSets that pull the graphs' images as soon as a GPU node joins. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from manifests import objects
@@ -12,8 +12,13 @@ INSTANCE_TYPE_LABEL = "node.kubernetes.io/instance-type"
 """On a node from the moment it joins, unlike what GPU Feature Discovery finds out later."""
 
 
-def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[objects.Object]:
-    """One for each type of GPU node, with the images of the graphs that run there; the first graph's comes first."""
+def daemon_sets(
+    plans: Sequence[GraphPlan], namespace: str, made: Mapping[str, Any] | None = None
+) -> list[objects.Object]:
+    """One for each type of GPU node, with the images of the graphs that run there; the first graph's comes first.
+
+    made: images that the stack builds or copies, by graph; may be Outputs.
+    """
     types = dict.fromkeys(plan.pool.instance.name for plan in plans if plan.pool.instance.gpus)
     return [
         _daemon_set(
@@ -21,18 +26,25 @@ def daemon_sets(plans: Sequence[GraphPlan], namespace: str) -> list[objects.Obje
             instance_type,
             [plan for plan in plans if plan.pool.instance.name == instance_type],
             namespace,
+            made or {},
         )
         for position, instance_type in enumerate(types)
     ]
 
 
-def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], namespace: str) -> dict[str, Any]:
+def _daemon_set(
+    name: str, instance_type: str, plans: Sequence[GraphPlan], namespace: str, made: Mapping[str, Any]
+) -> dict[str, Any]:
     """One sleeping container for each image on every node of the type.
 
     While it sleeps the kubelet takes no image away. It asks for no GPU, and is given none where the container runtime
     would give them to whoever has the images' own environment.
     """
-    images = sorted({each.image.reference for each in plans})
+    wanted = {
+        each.name if each.name in made else each.image.reference: made.get(each.name, each.image.reference)
+        for each in plans
+    }
+    images = [wanted[key] for key in sorted(wanted)]
     pull_secrets = sorted({each.image.pull_secret for each in plans if each.image.pull_secret})
     pod = objects.pod(
         pull_secrets,
@@ -43,17 +55,10 @@ def _daemon_set(name: str, instance_type: str, plans: Sequence[GraphPlan], names
         terminationGracePeriodSeconds=1,
         containers=[_container(f"image-{position}", image) for position, image in enumerate(images)],
     )
-    spec = {
-        "selector": {"matchLabels": {"app": name}},
-        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
-        "template": objects.pod_template(pod, {"app": name}),
-    }
-    made = objects.manifest("apps/v1", "DaemonSet", name, namespace, spec=spec)
-    # Else an update would wait for 20 GB on every node before it goes on to the graphs.
-    return objects.annotate(made, objects.UNAWAITED)
+    return objects.daemon_set(name, namespace, pod)
 
 
-def _container(name: str, image: str) -> dict[str, Any]:
+def _container(name: str, image: Any) -> dict[str, Any]:
     return objects.container(
         name,
         image,

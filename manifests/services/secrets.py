@@ -48,7 +48,8 @@ def stores(namespaces: Iterable[str], regions: Iterable[str]) -> list[Named]:
 def token(namespace: str, text: Any, source: AwsSecret | None, refresh_minutes: int) -> list[Named]:
     """The Secret with the Hugging Face token; none where neither is given.
 
-    text: the token, may be an Output. source: where External Secrets reads it instead, every refresh_minutes.
+    text: the token as `objects.encode` has it, may be an Output. source: where External Secrets reads it instead,
+    every refresh_minutes.
     """
     if text is not None:
         return by_own_name([secret(TOKEN_SECRET, namespace, {TOKEN_KEY: text})])
@@ -63,7 +64,7 @@ def pull_secrets(
 ) -> list[Named]:
     """The pull Secret for nvcr.io in each namespace.
 
-    config: of `docker_config`, may be an Output. source, refresh_minutes: as for `token`.
+    config: `docker_config` as `objects.encode` has it, may be an Output. source, refresh_minutes: as for `token`.
     """
     found = []
     for namespace in namespaces:

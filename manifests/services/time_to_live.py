@@ -1,19 +1,21 @@
 """The end of a stack's time to live, from inside its cluster: for when whoever should have ended it was killed. Pure.
 
-A CronJob looks every few minutes whether the stack's time is over. Then it deletes the graphs and benchmark Jobs of its
-namespace, and sets the stack's GPU node groups to size 0. The rest costs little and goes with `down` or `ops reap`.
+A CronJob looks every few minutes whether the stack's time is over. Then it deletes the stack's graphs and benchmark
+Jobs by their names, since the namespace may hold others', and sets the stack's GPU node groups to size 0. The rest
+costs little and goes with `down` or `ops reap`.
 
 The clock is the age of the script's ConfigMap, which has the time to live in its name: it begins anew where that is
 changed, and goes on through every other `up`. CronJob, `ops reap`, alert and refusal all read it.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from manifests import aws_cli, objects, pod_scripts
+from manifests.benchmark import job as benchmark
 from manifests.benchmark.job import AIPERF_IMAGE, AIPERF_PYTHON
 from manifests.command import variables
 
@@ -22,6 +24,7 @@ SCRIPT = "end_of_life.py"
 SCHEDULE = "*/5 * * * *"
 _MARK_PATH = "/var/run/time-to-live"
 _MARK = f"{_MARK_PATH}/over"
+_JOBS = (benchmark.NAME, benchmark.RUN_NAME)
 _RBAC = "rbac.authorization.k8s.io"
 _UNITS = {"h": 3600, "d": 86400}
 _CLOCK = re.compile(rf"{NAME}-([1-9][0-9]*[hd])")
@@ -55,13 +58,19 @@ class NodeGroups:
 
 @dataclass(frozen=True, kw_only=True)
 class TimeToLiveSpec:
-    """ttl: as `72h` or `14d`. graph_api_version: of the stack's DynamoGraphDeployments."""
+    """ttl: as `72h` or `14d`. graphs: names of the stack's DynamoGraphDeployments. graph_api_version: theirs.
+
+    image, python: what looks at the clock; a small image by default.
+    """
 
     namespace: str
     ttl: str
+    graphs: tuple[str, ...]
     graph_api_version: str
     node_groups: NodeGroups | None = None
     pull_secret: str | None = None
+    image: str = AIPERF_IMAGE
+    python: str = AIPERF_PYTHON
 
 
 def seconds(text: str) -> int:
@@ -77,6 +86,11 @@ def clock(ttl: str) -> str:
 def end_of(created: str, ttl: str) -> datetime:
     """When the time of a clock is over. created: as Kubernetes writes it."""
     return datetime.fromisoformat(created).astimezone(UTC) + timedelta(seconds=seconds(ttl))
+
+
+def is_clock(resource: Mapping[str, Any], ttl: str) -> bool:
+    """Whether it is the ConfigMap of that time to live. resource: as Pulumi exports it."""
+    return bool(((resource.get("outputs") or {}).get("metadata") or {}).get("name") == clock(ttl))
 
 
 def deployed_end(resources: Iterable[Mapping[str, Any]]) -> datetime | None:
@@ -111,20 +125,26 @@ def _rules(spec: TimeToLiveSpec) -> list[dict[str, Any]]:
             "resourceNames": [clock(spec.ttl)],
             "verbs": ["get"],
         },
-        {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["list", "delete"]},
-        {"apiGroups": ["nvidia.com"], "resources": ["dynamographdeployments"], "verbs": ["list", "delete"]},
+        _may_delete("batch", "jobs", _JOBS),
+        _may_delete("nvidia.com", "dynamographdeployments", spec.graphs),
     ]
+
+
+def _may_delete(group: str, resource: str, names: Sequence[str]) -> dict[str, Any]:
+    return {"apiGroups": [group], "resources": [resource], "resourceNames": [*names], "verbs": ["delete"]}
 
 
 def _cron_job(spec: TimeToLiveSpec) -> dict[str, Any]:
     look = objects.container(
         "end-graphs",
-        AIPERF_IMAGE,  # small, pinned, and has Python
-        [AIPERF_PYTHON, f"{pod_scripts.PATH}/{SCRIPT}"],
+        spec.image,
+        [spec.python, f"{pod_scripts.PATH}/{SCRIPT}"],
         env=variables(
             {
                 "CLOCK": clock(spec.ttl),
+                "GRAPHS": " ".join(spec.graphs),
                 "GRAPH_API_VERSION": spec.graph_api_version,
+                "JOBS": " ".join(_JOBS),
                 "MARK": _MARK,
                 "NAMESPACE": spec.namespace,
                 "SECONDS_TO_LIVE": str(seconds(spec.ttl)),

@@ -3,10 +3,11 @@
 IAM roles are not looked at: the tagging service does not list them, and they cost nothing.
 """
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 from botocore.exceptions import BotoCoreError, ClientError
@@ -14,9 +15,11 @@ from botocore.exceptions import BotoCoreError, ClientError
 from components.aws.session import session as aws_session
 from embedded.paths import PROJECT
 from embedded.processes import Report
+from ops import options
 from ops.aws.own import Own, tags_of
 from ops.aws.still_there import is_there
 from ops.aws.sweep import sweep
+from ops.progress import tell
 from ops.pulumi import stack_config
 from ops.pulumi.stack_file import StackFile
 from ops.stack.on_embedded import plan_of
@@ -40,19 +43,23 @@ class LeftoversError(UserError):
     """Something is left, or AWS does not say what is."""
 
 
-def leftovers(stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")]) -> None:
+def leftovers(stack: options.Stack, json_: options.Json = False) -> None:
     """List what AWS still has of a stack that was taken down; ends with 1 if there is something."""
     file = stack_config.load(PROJECT, stack)
     plan = plan_of(file)
     if not isinstance(plan.cluster, AwsCluster):
-        typer.echo(f"{stack} makes nothing on AWS")
+        nothing = json.dumps({"stack": stack, "region": None, "left": []})
+        typer.echo(nothing if json_ else f"{stack} makes nothing on AWS")
         return
+    region = plan.cluster.region
     try:
-        session = aws_session(plan.cluster.region, plan.cluster.aws)
-        left = _left(session, file, plan, None, typer.echo)
+        left = _left(aws_session(region, plan.cluster.aws), file, plan, None, tell if json_ else typer.echo)
     except (BotoCoreError, ClientError) as error:
         raise LeftoversError(f"AWS does not say what is left of {stack}: {error}") from None
-    typer.echo(f"{len(left)} things with the tags of {stack} are in {plan.cluster.region}")
+    if json_:
+        typer.echo(json.dumps({"stack": stack, "region": region, "left": left}, indent=1))
+    else:
+        typer.echo(f"{len(left)} things with the tags of {stack} are in {region}")
     if left:
         raise typer.Exit(1)
 

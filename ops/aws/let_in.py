@@ -17,6 +17,7 @@ from components.aws.session import session as aws_session
 from components.cluster import api_reach
 from embedded.paths import PROJECT
 from embedded.processes import Report
+from ops import options
 from ops.progress import tell
 from ops.pulumi import automation, stack_config
 from ops.stack.on_embedded import plan_of
@@ -40,7 +41,7 @@ class LetInError(UserError):
 
 
 def let_in(
-    stack: Annotated[str, typer.Option(help="Stack, as in Pulumi.<stack>.yaml.")],
+    stack: options.Stack,
     alone: Annotated[
         bool,
         typer.Option("--alone", help="Whoever was let in before, and is not named, is let out, as by `up`."),

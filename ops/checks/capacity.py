@@ -1,6 +1,6 @@
 """Whether EC2 can give the pools their instances: types in zones, reservations and Capacity Blocks."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from botocore.exceptions import ClientError
@@ -9,6 +9,8 @@ from ops.checks.finding import Finding, ok, unknown, wrong
 from stacks.pools import PoolPlan
 from targets.capacity import CapacityKind
 from targets.reservations import Reservation, Wanted, offering_problem, reservation_problem
+
+NOT_THERE = "the account and region have no such reservation, or it is over"
 
 
 def capacity(session: Any, region: str, planned: PoolPlan, zones: Collection[str]) -> Iterator[Finding]:
@@ -42,15 +44,9 @@ def _reservation(client: Any, planned: PoolPlan) -> Finding:
     key, capacity = planned.pool.key, planned.capacity
     if capacity.reservation_id is None:
         return unknown(key, f"the members of {capacity.reservation_group} are not looked at")
-    try:
-        (found,) = client.describe_capacity_reservations(CapacityReservationIds=[capacity.reservation_id])[
-            "CapacityReservations"
-        ]
-    except ClientError as error:
-        if "InvalidCapacityReservationId" not in error.response["Error"]["Code"]:
-            raise
-        where = "the account and region have no such reservation, or it is over"
-        return wrong(key, f"{key}.capacity.reservationId: {capacity.reservation_id}: {where}; correct it")
+    found = described(client, capacity.reservation_id)
+    if found is None:
+        return wrong(key, f"{key}.capacity.reservationId: {capacity.reservation_id}: {NOT_THERE}; correct it")
     wanted_type = "capacity-block" if capacity.kind is CapacityKind.CAPACITY_BLOCK else "default"
     if found.get("ReservationType", "default") != wanted_type:
         kinds = {"capacity-block": CapacityKind.CAPACITY_BLOCK, "default": CapacityKind.ODCR}
@@ -58,14 +54,7 @@ def _reservation(client: Any, planned: PoolPlan) -> Finding:
         return wrong(
             key, f"{key}.capacity.kind: {capacity.kind}, but {capacity.reservation_id} is of kind {right}"
         )
-    described = Reservation(
-        zone=found["AvailabilityZone"],
-        instance_type=found["InstanceType"],
-        instances=found["TotalInstanceCount"],
-        state=found["State"],
-        start=_time(found.get("StartDate")),
-        end=_time(found.get("EndDate")),
-    )
+    bought = _bought(found)
     (zone,) = planned.zones
     wanted = Wanted(
         zone=zone,
@@ -73,13 +62,37 @@ def _reservation(client: Any, planned: PoolPlan) -> Finding:
         nodes=planned.pool.nodes,
         running=planned.pool.runs,
     )
-    problem = reservation_problem(capacity, described, wanted)
+    problem = reservation_problem(capacity, bought, wanted)
     if problem is not None:
-        return wrong(key, f"{key}.{problem}")
-    window = f"from {described.start} to {described.end or 'no end'}"
+        wait = ", or run `up` with --wait-for-block" if bought.state == "scheduled" else ""
+        return wrong(key, f"{key}.{problem}{wait}")
+    window = f"from {bought.start} to {bought.end or 'no end'}"
     return ok(
         key,
-        f"{capacity.reservation_id} is {described.state}, {window}, {described.instances} instances in {zone}",
+        f"{capacity.reservation_id} is {bought.state}, {window}, {bought.instances} instances in {zone}",
+    )
+
+
+def described(client: Any, identity: str) -> dict[str, Any] | None:
+    """What EC2 says of a Capacity Reservation or Block; None where it has none of that id. Raises as boto3 does."""
+    try:
+        answer = client.describe_capacity_reservations(CapacityReservationIds=[identity])
+    except ClientError as error:
+        if "InvalidCapacityReservationId" not in error.response["Error"]["Code"]:
+            raise
+        return None
+    (found,) = answer["CapacityReservations"]
+    return dict(found)
+
+
+def _bought(found: Mapping[str, Any]) -> Reservation:
+    return Reservation(
+        zone=found["AvailabilityZone"],
+        instance_type=found["InstanceType"],
+        instances=found["TotalInstanceCount"],
+        state=found["State"],
+        start=_time(found.get("StartDate")),
+        end=_time(found.get("EndDate")),
     )
 
 

@@ -1,11 +1,13 @@
 """What a cluster that is there has for the stack: an answer, drivers and services, GPUs that are free, a class."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from facts.hardware import GPU_PRODUCT
 from manifests.gpu_nodes import GPU_PRODUCT_LABEL
+from manifests.graph.placement import GRAPH_LABEL
 from manifests.kubectl import Kubectl
 from ops.checks import existing_cluster
 from ops.checks.finding import Check, Finding, ok, wrong
@@ -31,8 +33,8 @@ def checks(plan: StackPlan, evaluate: Callable[[], Evaluation], kubectl: Kubectl
     return [
         Check("drivers and services", lambda: _drivers_and_services(plan, kubectl)),
         Check("what the stack names", lambda: _check_named(evaluate(), kubectl)),
-        Check("GPUs", lambda: _gpus(plan, kubectl)),
-        Check("storage class", lambda: _storage_class(plan, kubectl)),
+        Check("GPUs", lambda: gpus(plan, kubectl)),
+        Check("storage class", lambda: storage_class(plan, kubectl)),
     ]
 
 
@@ -57,7 +59,7 @@ def _check_named(evaluation: Evaluation, kubectl: Kubectl) -> Iterator[Finding]:
         yield ok(about, "Secrets and platform are there")
 
 
-def _gpus(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
+def gpus(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
     """A line a pool. What the stack's own pods hold is free for it."""
     nodes, pods = _items(kubectl, "nodes"), _items(kubectl, "pods", "--all-namespaces")
     for each in plan.pools:
@@ -75,15 +77,26 @@ def _gpus(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
             )
             continue
         there = sum(_allocatable(node) for node in nodes if node["metadata"]["name"] in names)
-        others = sum(_held(pod) for pod in pods if _holds(pod, names, plan.cluster.namespace))
-        text = f"the stack wants {wanted}, {there - others} of {there} on {len(names)} nodes are free"
-        if wanted <= there - others:
+        holders = Counter[str]()
+        for pod in pods:
+            if _holds(pod, names, plan.cluster.namespace):
+                holders[_holder(pod)] += _held(pod)
+        free = there - holders.total()
+        text = f"the stack wants {wanted}, {free} of {there} on {len(names)} nodes are free"
+        if wanted <= free:
             yield ok(about, text)
-        else:
-            yield wrong(about, f"{text}; free some, or make the graph smaller")
+            continue
+        taken = ", ".join(f"{who} ({held})" for who, held in sorted(holders.items()) if held)
+        by = f", taken by {taken}" if taken else ""
+        yield wrong(
+            about,
+            f"{text}{by}; free some, name other nodes in {pool.key}.nodeSelector, or make the graph smaller "
+            "(replicas, tensorParallel)",
+        )
 
 
-def _storage_class(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
+def storage_class(plan: StackPlan, kubectl: Kubectl) -> Iterator[Finding]:
+    """Whether the one that the cache names is there and can be ReadWriteMany, as far as that can be told."""
     about, cache = "storage class", plan.cache
     if cache.kind != "class" or cache.existing_claim is not None:
         return
@@ -121,6 +134,12 @@ def _holds(pod: dict[str, Any], nodes: set[str], own_namespace: str) -> bool:
     """Whether it is another's and holds what it asks for on one of the nodes."""
     over = pod["status"].get("phase") in ("Succeeded", "Failed")
     return pod["spec"].get("nodeName") in nodes and not over and pod["metadata"]["namespace"] != own_namespace
+
+
+def _holder(pod: dict[str, Any]) -> str:
+    """Whose the pod is: its graph, or itself."""
+    metadata = pod["metadata"]
+    return f"{metadata.get('labels', {}).get(GRAPH_LABEL, metadata['name'])} in {metadata['namespace']}"
 
 
 def _held(pod: dict[str, Any]) -> int:

@@ -13,6 +13,8 @@ from botocore.exceptions import ClientError
 from components.aws.session import session
 from components.cluster.kubeconfig import HOW_TO_GET_AWS_CLI
 from ops.checks.finding import Finding, ok, unknown, wrong
+from ops.money.bill import how_to_price
+from ops.money.bill import price as price_of
 from ops.pulumi import automation
 from stacks.cost import cost_per_hour
 from stacks.plan import StackPlan
@@ -81,12 +83,9 @@ def price(plan: StackPlan) -> Iterator[Finding]:
     if priced is None:
         yield ok(about, "nothing by the hour: cluster and nodes are there already")
     elif priced.unknown:
-        yield unknown(
-            about,
-            f"{priced.known_usd_per_hour:.2f} USD an hour, and what {', '.join(priced.unknown)} costs; set `prices`",
-        )
+        yield unknown(about, f"{price_of(priced)}; {how_to_price(priced, plan)}")
     else:
-        yield ok(about, f"{priced.known_usd_per_hour:.2f} USD an hour ({priced.basis})")
+        yield ok(about, f"{price_of(priced)} ({priced.basis})")
 
 
 def _secret(name: str, region: str, access: AwsAccess) -> Finding:

@@ -12,8 +12,10 @@ from typing import Any
 from embedded.processes import Report
 from manifests.graph.topology import TOPOLOGY_ANNOTATION
 from manifests.kubectl import Kubectl, address, label
+from manifests.names import RETAINED
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
+from targets.errors import UserError
 
 GRAPH_KIND = "DynamoGraphDeployment"
 _MANAGER = "dynamo-gpt-oss"
@@ -21,6 +23,13 @@ _SET_MANAGER = "dynamo-gpt-oss-applyset"
 """The ApplySet's label is owned apart, or each ordered apply would drop it and show as a change."""
 STACK_LABEL = "dynamo-gpt-oss/stack"
 """On every object of a stack from the moment it is made: the ApplySet knows only those of a finished `up`."""
+
+
+_SECONDS_TO_GO = 120
+
+
+class TakenError(UserError):
+    """What the stack would make is another stack's, which a copied stack file may have come from."""
 
 
 Wait = Callable[[Mapping[str, Any]], None]
@@ -57,11 +66,13 @@ def apply(
 
     wait: returns when the object is ready, raises when it will not be. end: deletes objects and returns when they are
     gone. Graphs that the stack no longer holds, or holds in a shape that the operator does not change, go first: the
-    new ones may need their GPUs. Raises the errors of kubectl, wait and end.
+    new ones may need their GPUs. Raises TakenError before it changes anything, and the errors of kubectl, wait and end.
     """
     objects = [_reveal(resource, evaluation.stack) for resource in manifests(evaluation)]
     wanted = {label(obj): obj for obj in objects}
-    there = members(kubectl, evaluation, namespace)
+    labelled = _labelled(kubectl, evaluation, namespace)
+    _refuse_taken([obj for obj in labelled if is_of_another(obj, evaluation.stack)], objects, namespace)
+    there = [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
     stale = [obj for obj in there if label(obj) not in wanted]
     end(
         [
@@ -72,7 +83,7 @@ def apply(
     )
     created, changed, unchanged = [], [], []
     for obj in objects:
-        before = live(kubectl, obj)
+        before = _settled(kubectl, obj, report)
         after = _apply(kubectl, obj, before)
         if before is None:
             created.append(label(obj))
@@ -98,11 +109,40 @@ def apply(
 
 def members(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[dict[str, Any]]:
     """The objects of the stack that are on the cluster, newest first, also those of an `up` that broke off."""
+    labelled = _labelled(kubectl, evaluation, namespace)
+    return [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
+
+
+def is_of_another(obj: Mapping[str, Any], stack: str) -> bool:
+    """Whether an object of the cluster was made for a stack of another name."""
+    return bool(obj["metadata"].get("labels", {}).get(STACK_LABEL, stack) != stack)
+
+
+def _refuse_taken(
+    others: Iterable[Mapping[str, Any]], objects: Iterable[Mapping[str, Any]], namespace: str
+) -> None:
+    """Weights that outlive their stack are for whoever comes next."""
+    wanted = [address(obj) for obj in objects]
+    taken = [
+        obj
+        for obj in others
+        if address(obj) in wanted and not RETAINED.items() <= obj["metadata"]["labels"].items()
+    ]
+    if taken:
+        whose = ", ".join(sorted({obj["metadata"]["labels"][STACK_LABEL] for obj in taken}))
+        raise TakenError(
+            f"cluster.namespace: the stack {whose} has {', '.join(map(label, taken))} in {namespace}; choose another "
+            "namespace, or take that stack down"
+        )
+
+
+def _labelled(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[dict[str, Any]]:
+    """The objects of any stack, of the kinds that this one has or had, newest first."""
     parent = _parent(kubectl, namespace, evaluation.stack)
     annotations = parent["metadata"]["annotations"] if parent else {}
     kinds = set(filter(None, annotations.get("applyset.kubernetes.io/contains-group-kinds", "").split(",")))
     kinds |= {address(resource.inputs)[0] for resource in manifests(evaluation)}
-    selector = f"--selector={STACK_LABEL}={evaluation.stack}"
+    selector = f"--selector={STACK_LABEL}"
     found: dict[str, dict[str, Any]] = {}
     for kind in sorted(kinds):
         listed = kubectl("get", kind, "--all-namespaces", selector, "--ignore-not-found", "--output=json")
@@ -139,6 +179,17 @@ def live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
     """The object as it is on the cluster, None if it is not there."""
     found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
     return json.loads(found) if found else None
+
+
+def _settled(kubectl: Kubectl, obj: Mapping[str, Any], report: Report) -> dict[str, Any] | None:
+    """The same once it is either there to stay or gone: a `down` that broke off has left it half removed."""
+    found = live(kubectl, obj)
+    if found is None or "deletionTimestamp" not in found["metadata"]:
+        return found
+    report(f"wait for {label(obj)}, which is being removed")
+    kind, name, *namespace = address(obj)
+    kubectl("wait", "--for=delete", f"{kind}/{name}", *namespace, f"--timeout={_SECONDS_TO_GO}s")
+    return None
 
 
 def _apply(kubectl: Kubectl, obj: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:

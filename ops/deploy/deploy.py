@@ -1,89 +1,148 @@
 """`up` and `down`: through Pulumi where its CLI is, otherwise on the embedded cluster."""
 
-from collections.abc import Mapping
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from embedded import cluster
-from embedded.paths import PROJECT, STATE
-from embedded.processes import Report
+from embedded.paths import CACHE, PROJECT, STATE
+from embedded.processes import Report, lock
 from manifests.kubectl import Kubectl, label
-from manifests.names import DOWNLOAD_JOB, RETAINED
+from manifests.names import DOWNLOAD_JOB
 from ops.aws.own import find_own
 from ops.checks import existing_cluster
-from ops.deploy import embedded, preflight, teardown
-from ops.deploy.apply import Changes, apply, members
-from ops.deploy.destination import Deployer, deployer, open_on_embedded, require_pulumi
+from ops.deploy import embedded, preflight, removal, room, teardown
+from ops.deploy.apply import Changes, apply
+from ops.deploy.destination import Deployer, DestinationError, deployer, open_on_embedded, require_pulumi
 from ops.deploy.wait import Waiter
 from ops.evaluate import Evaluation, evaluate
+from ops.fingerprint import PLAIN
 from ops.pulumi import automation, pending
+from ops.pulumi.config_file import config_file
+from ops.pulumi.events import Events
 from ops.stack.cluster import embedded_kubectl
 from ops.stack.stack import Stack
 from ops.synth import manifests, mask
+from ops.watch.look import Look, Observe
+from ops.watch.made import Made
+from ops.watch.reach import real_look
+from ops.watch.watch import Show, Watch
+from stacks.sections.cluster import AwsCluster
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
 TEARDOWN_TIMEOUT_SECONDS = 120.0
 
 
-def up(stack: Stack, report: Report, *, state: Path = STATE) -> Mapping[str, Any]:
+def up(
+    stack: Stack,
+    report: Report,
+    *,
+    state: Path = STATE,
+    show: Show = lambda _: None,
+    observe: Observe = lambda _: None,
+) -> Mapping[str, Any]:
     """Deploy the stack, wait until it is ready; returns its outputs, secrets hidden.
+
+    show: takes what is seen of it. observe: takes the objects that this is seen in.
 
     Raises UserError, pulumi.RunError.
     """
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
-        return _up_through_pulumi(stack, report)
+        return _up_through_pulumi(stack, report, Made(len(evaluation.resources)), show, observe)
+    with _alone(stack, report, state):
+        return _up_on_embedded(evaluation, stack, report, state=state, show=show, observe=observe)
+
+
+def what_stays(stack: Stack, *options: str) -> str:
+    """What there is to know after an `up` that somebody ended. options: that it had."""
+    paid = " and is paid for" if isinstance(stack.plan.cluster, AwsCluster) else ""
+    return (
+        f"What is made of {stack.name} stays{paid}: `{stack.command('up', *options)}` goes on from there, "
+        f"`make down STACK={stack.full_name}` takes it away, `make status STACK={stack.full_name}` says how it is"
+    )
+
+
+def _up_on_embedded(
+    evaluation: Evaluation, stack: Stack, report: Report, *, state: Path, show: Show, observe: Observe
+) -> Mapping[str, Any]:
+    made = Made(len(evaluation.resources))
     kubectl = embedded.start(stack, report, state)
     embedded.start_data_plane(stack, report, state)
     preflight.check(evaluation, kubectl)
     existing_cluster.check(stack.plan, kubectl)
+    room.check(stack, kubectl)
     if stack.own_nodes:
         embedded.add_cpu_node(stack, state)
     by = deployer(stack, kubectl, state)
     if by is not Deployer.KUBECTL:
         found = open_on_embedded(stack, by, automation.make_stack, report)
         pending.mend(found, report, kubectl=kubectl)
-        changes: object = automation.up(found, report)
     else:
-        changes = _apply(evaluation, stack, kubectl, report, state)
+        made = Made(len(manifests(evaluation)))
+        if stack.file.secret_keys:
+            closed = ", ".join(sorted(stack.file.secret_keys))
+            report(
+                f"{closed}: only a Pulumi CLI opens encrypted values; the text `{PLAIN}` takes their place (nothing is "
+                "downloaded here; huggingFace.existingSecret and ingress.existingSecret take Secrets that you make)"
+            )
+    look = Look(kubectl, stack.namespace, logs=False, observe=observe)
+    watch = Watch(stack.plan, look, show, embedded=True, made=made)
+    with watch.running():
+        if by is not Deployer.KUBECTL:
+            changes: object = automation.up(found, report, Events(report, made))
+        else:
+            changes = _apply(evaluation, stack, kubectl, report, state=state, watch=watch, made=made)
     report(f"{stack.name}: {changes}")
-    return {**mask(evaluation.outputs), **embedded.live_endpoints(evaluation, stack, state)}
+    # No port can be forwarded to a simulated pod, and the one that it names may be the live endpoint's.
+    outputs = {name: value for name, value in mask(evaluation.outputs).items() if name != "portForward"}
+    return {**outputs, **embedded.live_endpoints(evaluation, stack, state)}
 
 
 def down(
-    stack: Stack, report: Report, *, timeout: float = TEARDOWN_TIMEOUT_SECONDS, state: Path = STATE
+    stack: Stack,
+    report: Report,
+    *,
+    timeout: float = TEARDOWN_TIMEOUT_SECONDS,
+    force: bool = False,
+    state: Path = STATE,
 ) -> None:
     """Take the stack down, in order, and the embedded cluster with its last stack.
 
+    force: end the embedded cluster with all that is on it, whatever state it is in.
     Raises as `up` does, and LeftoversError for what a destroyed stack left on AWS.
     """
+    if force:
+        _end_embedded(stack, report, state)
+        return
     if not stack.embedded:
         _down_through_pulumi(stack, report)
         return
+    with _alone(stack, report, state):
+        _down_on_embedded(stack, report, timeout, state)
+
+
+def _down_on_embedded(stack: Stack, report: Report, timeout: float, state: Path) -> None:
     if not cluster.is_running(state):
         if not state.exists():
             report("embedded cluster: was not running")
             return
-        embedded.start(stack, report, state)
+        _start_for_down(stack, report, state)
     kubectl = embedded_kubectl(state)
     by = deployer(stack, kubectl, state)
     if by is not Deployer.KUBECTL:
-        found = open_on_embedded(stack, by, automation.open_stack, report)
-        pending.mend(found, report, kubectl=kubectl)
-        automation.down(found, report)
+        opened = open_on_embedded(stack, by, automation.open_stack, report)
+        pending.mend(opened, report, kubectl=kubectl)
+        automation.down(opened, report)
     else:
-        evaluation = evaluate(PROJECT, stack.file)
-        objects = teardown.order(
-            [resource.inputs for resource in manifests(evaluation)],
-            members(kubectl, evaluation, stack.namespace),
-            teardown.applyset_secret(stack.name, stack.namespace),
-        )
-        kept = [obj for obj in objects if RETAINED.items() <= obj["metadata"].get("labels", {}).items()]
-        for obj in kept:
+        found = removal.removal(stack, kubectl)
+        for obj in found.kept:
             report(f"keep {label(obj)}: cache.retain")
-        gone = [obj for obj in objects if obj not in kept]
-        teardown.tear_down(gone, kubectl, report, timeout=timeout)
+        teardown.tear_down(found.gone, kubectl, report, stack=stack.name, timeout=timeout)
     if stack.own_nodes:
         embedded.remove_nodes(stack, state)
     if embedded.is_used(kubectl, state):
@@ -92,7 +151,41 @@ def down(
         cluster.stop(report, state)
 
 
-def _up_through_pulumi(stack: Stack, report: Report) -> Mapping[str, Any]:
+@contextmanager
+def _alone(stack: Stack, report: Report, state: Path) -> Iterator[None]:
+    """One `up` or `down` of a stack at a time; Pulumi's backends have locks of their own, the cluster has none.
+
+    The file is not in the state folder, which ends with the last stack, nor of the stack's name alone.
+    """
+    locks = CACHE / "locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    place = hashlib.sha256(os.fsencode(state.resolve())).hexdigest()[:16]
+    with lock(locks / f"{place}-{stack.name}.lock", report, f"another up or down of {stack.name}"):
+        yield
+
+
+def _end_embedded(stack: Stack, report: Report, state: Path) -> None:
+    if not stack.embedded:
+        raise DestinationError(
+            f"--force: {stack.name} is not on the embedded cluster, and no other is ended with all that is on it"
+        )
+    cluster.stop(report, state)
+
+
+def _start_for_down(stack: Stack, report: Report, state: Path) -> None:
+    """What is on the cluster is known to it alone, so it has to run."""
+    try:
+        embedded.start(stack, report, state)
+    except cluster.ClusterError as error:
+        raise DestinationError(
+            f"{error}\nWhat is on it cannot be asked for: `{stack.command('down', '--force')}` ends it with all stacks "
+            "that are on it"
+        ) from None
+
+
+def _up_through_pulumi(
+    stack: Stack, report: Report, made: Made, show: Show, observe: Observe
+) -> Mapping[str, Any]:
     require_pulumi(stack)
     from ops import doctor  # noqa: PLC0415  the embedded cluster asks nothing of AWS
 
@@ -101,7 +194,15 @@ def _up_through_pulumi(stack: Stack, report: Report) -> Mapping[str, Any]:
     found = automation.make_stack(PROJECT, stack.full_name, report=report)
     doctor.check_account(stack.plan, state.resources)
     pending.mend(found, report, state=state)
-    report(f"{stack.name}: {automation.up(found, report)}")
+    events = Events(report, made)
+    with (
+        config_file(PROJECT, stack.file, stack.changed) as config,
+        real_look(stack, events, report, observe) as look,
+    ):
+        watch = Watch(stack.plan, look, show, embedded=False, made=made)
+        with watch.running():
+            changes = automation.up(found, report, events, config)
+    report(f"{stack.name}: {changes}")
     return automation.outputs(found)
 
 
@@ -120,12 +221,26 @@ def _down_through_pulumi(stack: Stack, report: Report) -> None:
     leftovers.check(stack.file, stack.plan, find_own(state.resources), report)
 
 
-def _apply(evaluation: Evaluation, stack: Stack, kubectl: Kubectl, report: Report, state: Path) -> Changes:
-    waiter = Waiter(kubectl, report, timeout=EMBEDDED_TIMEOUT_SECONDS)
-    end = partial(teardown.tear_down, kubectl=kubectl, report=report, timeout=TEARDOWN_TIMEOUT_SECONDS)
+def _apply(
+    evaluation: Evaluation,
+    stack: Stack,
+    kubectl: Kubectl,
+    report: Report,
+    *,
+    state: Path,
+    watch: Watch,
+    made: Made,
+) -> Changes:
+    waiter = Waiter(kubectl, report, why=watch.reasons, timeout=EMBEDDED_TIMEOUT_SECONDS)
+    end = partial(
+        teardown.tear_down, kubectl=kubectl, report=report, stack=stack.name, timeout=TEARDOWN_TIMEOUT_SECONDS
+    )
 
     def wait(obj: Mapping[str, Any]) -> None:
+        made.begin(label(obj))
         waiter(obj)
+        made.over(label(obj))
+        made.end(label(obj))
         if stack.own_nodes and label(obj) == f"job/{DOWNLOAD_JOB}":
             report("add the stack's GPU nodes: the weights are there")
             embedded.add_gpu_nodes(stack, state)

@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -91,6 +91,15 @@ def live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[st
         except dynamo.CannotRunError as error:
             outputs[f"liveEndpoint{of}"] = f"none: {error}"
     return outputs
+
+
+def notes(outputs: Mapping[str, Any]) -> Iterator[str]:
+    """What somebody has to know of an embedded stack besides its outputs."""
+    yield SIMULATED
+    url = str(outputs.get("liveEndpoint", ""))
+    usual = endpoints.USUAL_PORT
+    if url.startswith("http") and not url.endswith(f":{usual}"):
+        yield f"Port {usual} is another's: where the guides say http://localhost:{usual}, write {url}"
 
 
 def add_cpu_node(stack: Stack, state: Path) -> None:

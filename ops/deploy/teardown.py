@@ -8,7 +8,7 @@ from typing import Any
 from embedded.processes import Report
 from manifests.graph.placement import GRAPH_LABEL
 from manifests.kubectl import Kubectl, address, label
-from ops.deploy.apply import GRAPH_KIND, applyset, live
+from ops.deploy.apply import GRAPH_KIND, applyset, is_of_another, live
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
 
 
@@ -17,18 +17,20 @@ def tear_down(
     kubectl: Kubectl,
     report: Report,
     *,
+    stack: str,
     timeout: float,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
     """Delete the objects in the order given, each gone (a graph with its pods) before the next; returns how many.
 
-    timeout: seconds for each object. Raises NotReadyError that names what is stuck and its finalizers; running it
-    again goes on from there.
+    stack: whose they are; what was made for another is left. timeout: seconds for each object.
+    Raises NotReadyError that names what is stuck and its finalizers; running it again goes on from there.
     """
     removed = 0
     for obj in objects:
-        if not live(kubectl, obj):
+        found = live(kubectl, obj)
+        if not found or is_of_another(found, stack):
             continue
         report(f"remove {label(obj)}")
         kubectl("delete", *address(obj), "--cascade=background", "--wait=false", "--ignore-not-found")

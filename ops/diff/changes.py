@@ -18,6 +18,14 @@ class Missing(enum.Enum):
 MISSING = Missing.MISSING
 
 
+class DiffFormat(enum.StrEnum):
+    """text: for a terminal. md: for a pull request. json: for programs."""
+
+    TEXT = "text"
+    MD = "md"
+    JSON = "json"
+
+
 class Action(enum.StrEnum):
     """What would happen to a resource."""
 

@@ -14,13 +14,20 @@ from ops.diff.consequences import NODE_GROUP, follow_outputs, node_group_costs, 
 from ops.diff.downtime import downtime
 from ops.diff.matching import match_resources
 from ops.diff.replacements import forcing, within
+from stacks.pools import MAIN_NODES
+from targets.timeline import Setting
 
 _FLAG = "--"
 _TAGS = "defaultTags"
 
 
-def resource_changes(base: Mapping[str, Any] | None, head: Mapping[str, Any] | None) -> list[ResourceChange]:
+def resource_changes(
+    base: Mapping[str, Any] | None, head: Mapping[str, Any] | None, settings: Mapping[str, Setting]
+) -> list[ResourceChange]:
     """Changes from base to head, in the order of the head's resources, deletions last. None: there is no such stack.
+
+    settings: what decides the head's rollout, by the component that makes a pool's nodes; what is in base alone has
+    none.
 
     The head's resources come after what they depend on, as a synth has them.
     """
@@ -31,7 +38,7 @@ def resource_changes(base: Mapping[str, Any] | None, head: Mapping[str, Any] | N
         urn = resource["urn"]
         if urn not in before:
             found[urn] = _whole(resource, Action.CREATE)
-        elif change := _change(before[urn], resource, now, found):
+        elif change := _change(before[urn], resource, now, found, settings):
             found[urn] = change
     gone = [resource for resource in (base or {}).get("resources", ()) if resource["urn"] not in now]
     return [*found.values(), *(_whole(resource, Action.DELETE) for resource in gone)]
@@ -61,6 +68,7 @@ def _change(
     after: Mapping[str, Any],
     now: Mapping[str, str],
     found: Mapping[str, ResourceChange],
+    settings: Mapping[str, Setting],
 ) -> ResourceChange | None:
     """now: today's URN by the one in the base. found: changes of what comes before, by URN."""
     changes = _fields(before, after, now, found)
@@ -78,10 +86,13 @@ def _change(
         replaced_for=replacing,
     )
     if after["type"] == NODE_GROUP:
-        cost, refused = node_group_costs(before, change)
+        cost, refused = node_group_costs(before, change, settings)
         return replace(change, downtime=cost, refused=refused)
     if _graph(after):
-        return replace(change, downtime=downtime(before["inputs"], after["inputs"], replaced=bool(replacing)))
+        # A restart pays for loading alone, which the stack's cache decides for every pool alike.
+        setting = settings[MAIN_NODES]
+        cost = downtime(before["inputs"], after["inputs"], setting, replaced=bool(replacing))
+        return replace(change, downtime=cost)
     if any(each.path.startswith(_TAGS) for each in changes):
         return replace(change, downtime="tags of all AWS resources change, in place")
     return change

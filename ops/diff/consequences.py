@@ -6,7 +6,9 @@ from typing import Any
 from ops.diff.changes import Action, FieldChange, ResourceChange
 from ops.diff.replacements import forcing, within
 from ops.evaluate import UNKNOWN
+from stacks.pools import MAIN_NODES
 from targets.node_updates import needs_new_nodes, refusal, silence
+from targets.timeline import Setting
 
 NODE_GROUP = "aws:eks/nodeGroup:NodeGroup"
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -48,8 +50,13 @@ def follow_outputs(
         yield FieldChange(path="provider", before=UNKNOWN, after=f"{UNKNOWN}, of another cluster")
 
 
-def node_group_costs(before: Mapping[str, Any], change: ResourceChange) -> tuple[str, str]:
-    """What the change of a node group costs in time, and why `up` would refuse it; empty where nothing."""
+def node_group_costs(
+    before: Mapping[str, Any], change: ResourceChange, settings: Mapping[str, Setting]
+) -> tuple[str, str]:
+    """What the change of a node group costs in time, and why `up` would refuse it; empty where nothing.
+
+    settings: what decides a rollout, by the name of its GPU nodes' group.
+    """
     inputs, paths = before["inputs"], [field.path for field in change.fields]
     running = int(inputs["scalingConfig"]["desiredSize"])
     replaced = change.action is Action.REPLACE
@@ -60,9 +67,10 @@ def node_group_costs(before: Mapping[str, Any], change: ResourceChange) -> tuple
     if not gpus:
         return f"replaces {nodes}, new ones first: graphs answer throughout", ""
     what = f"makes {nodes} anew" if replaced else f"restarts {nodes}"
-    cost = f"{what}, ~{silence(running, at_once=replaced):.0f} min without its graphs ({_ASSUMED})"
+    minutes = silence(running, settings[change.name], at_once=replaced)
+    cost = f"{what}, ~{minutes:.0f} min without its graphs ({_ASSUMED})"
     guarded = "before_update" in before.get("options", {}).get("hooks", {}) and not replaced
-    pool = change.name.removeprefix("gpu-nodes").removeprefix("-")
+    pool = change.name.removeprefix(MAIN_NODES).removeprefix("-")
     if not guarded:
         return cost, ""
     return cost, f"dynamo-gpt-oss:{refusal(f'pools[{pool}]' if pool else 'pool', running)}"

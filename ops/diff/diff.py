@@ -4,7 +4,6 @@ Both revisions are synthesised by their own code, the base in a temporary git wo
 """
 
 import difflib
-import enum
 import json
 import os
 import secrets
@@ -12,19 +11,24 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from ops.diff.changes import MISSING, Action, FieldChange, ResourceChange
+from embedded.processes import Report
+from ops.diff.changes import MISSING, Action, DiffFormat, FieldChange, ResourceChange
 from ops.diff.compare import field_changes, resource_changes
 from ops.diff.price_change import price_change
 from ops.fingerprint import KEY_VARIABLE, PLAIN
+from ops.pulumi import stack_config
 from ops.pulumi.stack_file import stacks
+from stacks.load import from_text
+from stacks.rollout import settings
 from targets.errors import UserError
+from targets.timeline import Setting
 
 _SIGN = {Action.CREATE: "+", Action.UPDATE: "~", Action.HANDLE: "·", Action.REPLACE: "±", Action.DELETE: "-"}
 _WIDTH = 200
@@ -33,14 +37,6 @@ _WIDTH = 200
 
 class DiffError(UserError):
     """The revisions cannot be compared; one sentence."""
-
-
-class DiffFormat(enum.StrEnum):
-    """text: for a terminal. md: for a pull request. json: for programs."""
-
-    TEXT = "text"
-    MD = "md"
-    JSON = "json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +54,10 @@ class StackDiff:
     price: str = ""
 
 
-def diff(project: Path, base: str) -> list[StackDiff]:
+def diff(project: Path, base: str, report: Report = lambda _: None) -> list[StackDiff]:
     """Every stack of either revision, by name. base: any git revision; the head is the working tree.
+
+    report: hears of each stack that is evaluated, which takes seconds.
 
     Raises DiffError if the base is no commit or has no `ops synth`, or if a stack of the head cannot be synthesised.
     """
@@ -68,12 +66,18 @@ def diff(project: Path, base: str) -> list[StackDiff]:
     with _worktree(project, base) as old:
         before, after = stacks(old), stacks(project)
         jobs = [(old, stack) for stack in before] + [(project, stack) for stack in after]
+        answers = {}
         with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-            answers = dict(
-                zip(jobs, pool.map(lambda job: _synth(job[0], job[1], environment), jobs), strict=True)
-            )
+            asked = {
+                pool.submit(_synth, folder, stack, environment): (folder, stack) for folder, stack in jobs
+            }
+            for done in as_completed(asked):
+                folder, stack = asked[done]
+                answers[folder, stack] = done.result()
+                where = base if folder == old else "the working tree"
+                report(f"{len(answers)} of {len(jobs)}: evaluated {stack} of {where}")
         return [
-            _compare(stack, answers.get((old, stack)), answers.get((project, stack)))
+            _compare(project, stack, answers.get((old, stack)), answers.get((project, stack)))
             for stack in sorted({*before, *after})
         ]
 
@@ -140,7 +144,7 @@ def _synth(project: Path, stack: str, environment: Mapping[str, str]) -> _Synth:
     return _Synth(json.loads(done.stdout))
 
 
-def _compare(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
+def _compare(project: Path, stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
     if head is not None and head.problem:
         raise DiffError(f"--stack {stack}: it cannot be synthesised: {head.problem}")
     if base is not None and base.problem:
@@ -148,7 +152,7 @@ def _compare(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
             stack=stack, state="unknown", problem=f"the base cannot be synthesised: {base.problem}"
         )
     before, after = base.resources if base else None, head.resources if head else None
-    resources = tuple(resource_changes(before, after))
+    resources = tuple(resource_changes(before, after, _settings(project, stack) if base and head else {}))
     outputs = tuple(field_changes((before or {}).get("outputs", {}), (after or {}).get("outputs", {})))
     changed = "changed" if resources or outputs else "unchanged"
     return StackDiff(
@@ -158,6 +162,12 @@ def _compare(stack: str, base: _Synth | None, head: _Synth | None) -> StackDiff:
         outputs=outputs if base and head else (),
         price=price_change((before or {}).get("outputs", {}), (after or {}).get("outputs", {})),
     )
+
+
+def _settings(project: Path, stack: str) -> dict[str, Setting]:
+    """What of the stack in the working tree decides its rollout, by the component of a pool's nodes."""
+    stack_file = stack_config.load(project, stack)
+    return settings(from_text(stack_file.config, set(stack_file.secret_keys)))
 
 
 def _text(diffs: Iterable[StackDiff]) -> Iterator[str]:

@@ -1,6 +1,6 @@
 """What a change of a graph costs in time without an answer, told from its objects before and after. Pure.
 
-The load time is an assumption, the one of `ops timeline`; nothing here was measured.
+The load time is an assumption, that of the stack's `ops timeline`; nothing here was measured.
 """
 
 import math
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from manifests.graph.worker_pod import DISCOVERY_ANNOTATION
-from targets.timeline import Assumptions
+from targets.timeline import Setting, restart_minutes
 
 _WORKERS = ("worker", "prefill", "decode")
 _SCALING = ("replicas", "scalingAdapter")
@@ -16,17 +16,18 @@ _SCALING = ("replicas", "scalingAdapter")
 _MAX_UNAVAILABLE = "nvidia.com/deployment-rolling-update-max-unavailable"
 
 
-def downtime(before: Mapping[str, Any], after: Mapping[str, Any], *, replaced: bool) -> str:
+def downtime(before: Mapping[str, Any], after: Mapping[str, Any], setting: Setting, *, replaced: bool) -> str:
     """One sentence, or nothing where no worker restarts or none loads a model.
 
-    before, after: the DynamoGraphDeployment. replaced: whether it is deleted and made anew.
+    before, after: the DynamoGraphDeployment. setting: what its stack says of a rollout now. replaced: whether it is
+    deleted and made anew.
     """
     was, workers = _workers(before), _workers(after)
     if not any("gpu" in str(worker) for worker in workers.values()):
         return ""
     if not replaced and {n: _pods(w) for n, w in was.items()} == {n: _pods(w) for n, w in workers.items()}:
         return ""
-    load, name = Assumptions().load, after["metadata"]["name"]
+    load, name = restart_minutes(setting), after["metadata"]["name"]
     assumed = "by the timeline's assumption"
     if replaced:
         return f"makes graph {name} anew: no answer for about one load time (~{load:.0f} min {assumed})"

@@ -14,10 +14,13 @@ from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from ops.fingerprint import PLAIN
 from ops.progress import tell
+from ops.pulumi import state_files
 from ops.pulumi.cli import Cli
 from ops.pulumi.command import explain_failure, runner
+from ops.pulumi.events import Events
 from ops.pulumi.locks import run_unlocked
 from ops.pulumi.stack_file import short_name
+from ops.watch.made import Made
 from targets.errors import UserError
 
 EMBEDDED_BACKEND = STATE / "pulumi"
@@ -112,8 +115,8 @@ def open_stack(
             return automation.Stack.select(stack, workspace)
     except automation.StackNotFoundError:
         raise NoStackError(
-            f"--stack: there is no {where}; `pulumi stack ls` lists this backend's stacks, `pulumi login` and "
-            "PULUMI_BACKEND_URL choose another backend, and `organization/stack` another organization"
+            f"--stack: there is no {where}; `up` makes it; `pulumi stack ls` lists this backend's stacks, "
+            "`pulumi login` and PULUMI_BACKEND_URL choose another backend, `organization/stack` another organization"
         ) from None
 
 
@@ -202,9 +205,15 @@ def config(project: Path, stack: str) -> dict[str, tuple[str, bool]]:
     return _config(found.stdout)
 
 
-def up(stack: automation.Stack, report: Report) -> str:
-    """Deploy; returns in words how many resources changed in which way. Raises PulumiError, LockedError."""
-    result = run_unlocked(stack, "deploy", report, lambda: stack.up(on_output=report, color="never"))
+def up(stack: automation.Stack, report: Report, events: Events, config: Path | None = None) -> str:
+    """Deploy; returns in words how many resources changed in which way. Raises PulumiError, LockedError.
+
+    config: a file to read instead of the stack's own.
+    """
+    file = None if config is None else str(config)
+    result = run_unlocked(
+        stack, "deploy", report, lambda: stack.up(on_event=events, color="never", config_file=file)
+    )
     counts = {str(kind): count for kind, count in (result.summary.resource_changes or {}).items()}
     same = counts.pop("same", 0)
     counts.pop("read", None)
@@ -214,13 +223,24 @@ def up(stack: automation.Stack, report: Report) -> str:
 
 def down(stack: automation.Stack, report: Report) -> None:
     """Destroy every resource and forget the stack; its config file stays. Raises PulumiError, LockedError."""
-    run_unlocked(stack, "destroy", report, lambda: stack.destroy(on_output=report, color="never"))
+    events = Events(report, Made(0))
+    run_unlocked(stack, "destroy", report, lambda: stack.destroy(on_event=events, color="never"))
     with explain_failure("forget the stack"):
         stack.workspace.remove_stack(stack.name, preserve_config=True)
 
 
+def preview_down(stack: automation.Stack, report: Report) -> str:
+    """What a destroy would delete, told by the engine; returns it in words. Raises PulumiError, LockedError."""
+    result = run_unlocked(
+        stack, "preview", report, lambda: stack.preview_destroy(on_output=report, color="never")
+    )
+    return f"{result.change_summary.get(automation.OpType.DELETE, 0)} to delete"
+
+
 def _workspace(project: Path, *, embedded: bool) -> _Workspace:
-    """No backend is chosen for a real stack: the verbs look where `pulumi` itself does."""
+    """No backend is chosen for a real stack: the verbs look where `pulumi` itself does. Raises DamagedStateError."""
+    if embedded:
+        state_files.check(EMBEDDED_BACKEND)
     own = {"PULUMI_BACKEND_URL": EMBEDDED_BACKEND.as_uri(), "PULUMI_CONFIG_PASSPHRASE": ""}
     environment = _ENVIRONMENT | (own if embedded else {})
     return _Workspace(work_dir=str(project), env_vars=environment, pulumi_command=Cli())

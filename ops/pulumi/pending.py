@@ -26,8 +26,13 @@ _SECRET = "4dabf18193072939515e22adb298388d"
 """The key by which Pulumi marks a secret, or another value that JSON has not, in a state."""
 _WHOLE = ("--ignore-not-found", "--show-managed-fields", "--output=json")
 """Who made an object is among what kubectl leaves out by itself."""
-_HARMLESS = ("pulumi:",)
-"""Providers and what is in the state alone: nothing outside of it was made."""
+_IN_STATE_ALONE = "pulumi:"
+"""Providers and Pulumi's own: nothing outside of the state was made."""
+_REPEATABLE = frozenset({"pulumi-python:dynamic/dynamo-gpt-oss:ImageBuild"})
+"""Dynamic resources of the project that may be asked for again: they look for what an earlier create has made or begun.
+
+Nobody can import one of these.
+"""
 
 
 class PendingError(UserError):
@@ -56,6 +61,15 @@ class _Asked:
     def on_cluster(self) -> bool:
         """Whether it is an object of the Kubernetes API; of a release Helm knows more than one object."""
         return self.kind.startswith("kubernetes:") and "helm.sh" not in self.kind
+
+    @property
+    def is_harmless(self) -> bool:
+        """Whether it may be asked for again without a look. A component is not custom: its children alone are made."""
+        return (
+            self.kind.startswith(_IN_STATE_ALONE)
+            or self.kind in _REPEATABLE
+            or self.state.get("custom") is False
+        )
 
     def adopt(self) -> dict[str, Any]:
         """As a resource of the state that is there and was not waited for: the next update does that."""
@@ -86,7 +100,7 @@ def mend(
     asked = _pending_operations(deployment)
     there = deployment.setdefault("resources", [])  # left out of a state that has none yet
     known = {resource["urn"] for resource in there}
-    elsewhere = [one for one in asked if not one.on_cluster and not one.kind.startswith(_HARMLESS)]
+    elsewhere = [one for one in asked if not one.on_cluster and not one.is_harmless]
     if elsewhere and strict:
         raise PendingError("\n".join(_sentence(stack.name, one) for one in elsewhere))
     for one in elsewhere:
@@ -126,7 +140,7 @@ def _is_ours(live: Mapping[str, Any], asked: Mapping[str, Any]) -> bool:
     return (
         any(manager.startswith("pulumi-kubernetes") for manager in made_by)
         and MANAGED_BY.items() <= live["metadata"].get("labels", {}).items()
-        and _holds(live, {key: value for key, value in _plain(asked).items() if key != "stringData"})
+        and _holds(live, _plain(asked))
     )
 
 

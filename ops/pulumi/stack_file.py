@@ -1,5 +1,6 @@
 """A stack's config as Pulumi's CLI reads it from Pulumi.yaml and Pulumi.<stack>.yaml."""
 
+import difflib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,8 +35,10 @@ class StackFile:
         stack = short_name(stack)
         path = project / f"Pulumi.{stack}.yaml"
         if stack not in stacks(project):
+            near = difflib.get_close_matches(stack, stacks(project), n=1)
+            hint = f" (did you mean {near[0]}?)" if near else ""
             raise StackFileError(
-                f"--stack: {stack!r} has no {path.name} here; choose one of {', '.join(stacks(project))}"
+                f"--stack: {stack!r} has no {path.name} here{hint}; choose one of {', '.join(stacks(project))}"
             )
         described, content = yaml_file.read(project / "Pulumi.yaml"), yaml_file.read(path)
         name = str(described["name"])

@@ -45,15 +45,28 @@ class EmbeddedCluster:
 
     @contextmanager
     def endpoint(self, timeout: float) -> Iterator[Endpoint]:
-        """Where the main graph answers, for which it has `timeout` seconds. Raises EndpointError."""
+        """Where the main graph answers, for which it has `timeout` seconds. Raises EndpointError.
+
+        At once where no graph is there to answer, and ClusterError where no cluster is.
+        """
         graph = self.stack.plan.main.name
+        if f"{self.stack.namespace}/{graph}" not in endpoints.read(self.state):
+            self._refuse_without(graph)
         try:
             url = endpoints.wait_for(self.state, self.stack.namespace, graph, timeout)
         except dynamo.CannotRunError as error:
             raise EndpointError(str(error)) from None
         except dynamo.DynamoError as error:
-            raise EndpointError(f"{error}\nIs it deployed? `python -m ops status` says what is.") from None
+            raise EndpointError(f"{error}\n`{self.stack.command('status')}` says what is deployed") from None
         yield Endpoint(url, endpoints.SIMULATED)
+
+    def _refuse_without(self, graph: str) -> None:
+        """Raise EndpointError for a graph that is not on the cluster: nobody need wait for it."""
+        named = ("dynamographdeployment", graph, f"--namespace={self.stack.namespace}", "--ignore-not-found")
+        if not self.kubectl("get", *named, "--output=name"):
+            raise EndpointError(
+                f"--stack: {self.stack.name} is not deployed; `{self.stack.command('up')}` does it"
+            )
 
 
 @dataclass(frozen=True)
@@ -66,9 +79,15 @@ class RealCluster:
     @contextmanager
     def endpoint(self, timeout: float) -> Iterator[Endpoint]:
         """As above, on a port of 127.0.0.1 that is forwarded for as long as the block runs. Raises EndpointError."""
-        service = f"service/{frontend_service(self.stack.plan.main.name)}"
-        namespace = f"--namespace={self.stack.namespace}"
-        forward = ("port-forward", namespace, "--address=127.0.0.1", service, f":{HTTP_PORT}")
+        service = frontend_service(self.stack.plan.main.name)
+        with self.forward(service, self.stack.namespace, HTTP_PORT, timeout) as url:
+            yield Endpoint(url)
+
+    @contextmanager
+    def forward(self, service: str, namespace: str, port: int, timeout: float) -> Iterator[str]:
+        """The URL of a Service's port on 127.0.0.1, for as long as the block runs. Raises EndpointError."""
+        name = f"service/{service}"
+        forward = ("port-forward", f"--namespace={namespace}", "--address=127.0.0.1", name, f":{port}")
         with tempfile.TemporaryFile("w+") as errors:
             process = subprocess.Popen(
                 [*self.kubectl.command, *forward, f"--pod-running-timeout={timeout:.0f}s"],
@@ -84,8 +103,11 @@ class RealCluster:
                 if not listening:
                     process.wait()
                     errors.seek(0)
-                    raise EndpointError(f"cannot forward a port to {service}: {errors.read().strip()}")
-                yield Endpoint(f"http://{listening[1]}")
+                    raise EndpointError(
+                        f"cannot forward a port to {name}: {errors.read().strip()}\n"
+                        f"`{self.stack.command('status')}` says what is deployed"
+                    )
+                yield f"http://{listening[1]}"
             finally:
                 process.terminate()
                 process.wait()

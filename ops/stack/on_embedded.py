@@ -78,13 +78,14 @@ def _kubeconfig() -> str:
 
 
 def _as_simulated(text: str) -> str:
-    """A section without `image.build` and `maxReplicas`: nothing is built, or scaled, where no pod runs anything."""
+    """A section without `image.build`, `.mirror` and `maxReplicas`: nothing is made, or scaled, where no pod runs."""
     try:
         section = json.loads(text)
     except ValueError:
         return text  # a plain value
     for graph in section if isinstance(section, list) else [section]:
         for name, part in graph.items() if isinstance(graph, dict) else ():
-            if isinstance(part, dict):
-                part.pop("build" if name == "image" else "maxReplicas", None)
+            for key in ("build", "mirror") if name == "image" else ("maxReplicas",):
+                if isinstance(part, dict):
+                    part.pop(key, None)
     return json.dumps(section, sort_keys=True)

@@ -14,7 +14,8 @@ from stacks.plan import StackPlan
 class Stack:
     """A stack and where it goes. embedded: onto the embedded cluster. own_nodes: it brings simulated nodes along.
 
-    full_name: as it was asked for, which may be `organization/name`.
+    full_name: as it was asked for, which may be `organization/name`. changed: full config keys of which `file` says
+    something else than what stands on disk, for this time alone.
     """
 
     file: StackFile
@@ -22,11 +23,19 @@ class Stack:
     plan: StackPlan
     embedded: bool
     own_nodes: bool
+    changed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         """The name alone."""
         return self.file.stack
+
+    def command(self, verb: str, *options: str) -> str:
+        """What to type for a verb on this stack, as messages say it."""
+        given = [*(["--embedded"] if self.own_nodes else []), *options]
+        words = " ".join(given)
+        arguments = f" ARGS='{words}'" if len(given) > 1 else f" ARGS={words}" if given else ""
+        return f"make {verb} STACK={self.full_name}{arguments}"
 
     @property
     def namespace(self) -> str:

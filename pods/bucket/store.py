@@ -10,8 +10,9 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -81,27 +82,57 @@ def transfer(*words: str, given: bytes | None = None) -> None:
     _aws(["s3", *words], given, None)
 
 
+def transfer_many(hear: Callable[[], object], *words: str) -> None:
+    """Run `aws s3`, which writes a line for each file that it is done with; `hear` is called after each."""
+    command = [os.environ["AWS_CLI"], "s3", *words]
+    with tempfile.TemporaryFile() as errors:
+        running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, env=_environment())
+        try:
+            assert running.stdout is not None
+            for line in running.stdout:
+                print(line.decode(errors="replace"), end="", flush=True)
+                hear()
+            status = running.wait()
+        except BaseException:
+            running.kill()
+            running.wait()
+            raise
+        errors.seek(0)
+        _judge(["s3", *words], status, errors.read())
+
+
 def answer(*words: str) -> bytes:
     """What the AWS CLI says."""
     return _aws(list(words), None, subprocess.PIPE)
 
 
 def _aws(words: list[str], given: bytes | None, stdout: int | None) -> bytes:
-    command = [os.environ["AWS_CLI"], *words]
-    # A proxy is the download's way out; pods reach S3, and who gives them their identity, without one.
-    environment = {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
     done = subprocess.run(
-        command, input=given, stdout=stdout, stderr=subprocess.PIPE, env=environment, check=False
+        [os.environ["AWS_CLI"], *words],
+        input=given,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        env=_environment(),
+        check=False,
     )
-    said = done.stderr.decode(errors="replace").strip()
-    if done.returncode:
+    _judge(words, done.returncode, done.stderr)
+    return done.stdout or b""
+
+
+def _environment() -> dict[str, str]:
+    """A proxy is the download's way out; pods reach S3, and who gives them their identity, without one."""
+    return {key: value for key, value in os.environ.items() if not key.lower().endswith("_proxy")}
+
+
+def _judge(words: list[str], status: int, errors: bytes) -> None:
+    said = errors.decode(errors="replace").strip()
+    if status:
         hint = (
             "; EKS gives a pod its identity when it is made: delete the pod" if "credentials" in said else ""
         )
-        sys.exit(f"aws {words[0]} {words[1]} ended with {done.returncode}: {said}{hint}")
+        sys.exit(f"aws {words[0]} {words[1]} ended with {status}: {said}{hint}")
     if said:
         print(said, file=sys.stderr, flush=True)
-    return done.stdout or b""
 
 
 def objects() -> dict[str, int]:
@@ -137,16 +168,17 @@ def shrunk(there: Mapping[str, int], files: Iterable[File]) -> list[str]:
     return problems
 
 
-def checksums(paths: Iterable[Path]) -> dict[Path, str]:
-    """SHA-256 of files, several at once."""
-    listed = list(paths)
-    with ThreadPoolExecutor(STREAMS) as pool:
-        return dict(zip(listed, pool.map(_checksum, listed), strict=True))
-
-
-def _checksum(path: Path) -> str:
+def checksum(path: Path) -> str:
+    """SHA-256 of a file."""
     digest, buffer = hashlib.sha256(), memoryview(bytearray(CHUNK))
     with path.open("rb", buffering=0) as reader:
         while count := reader.readinto(buffer):
             digest.update(buffer[:count])
     return digest.hexdigest()
+
+
+def checksums(paths: Iterable[Path], take: Callable[[Path], str] = checksum) -> dict[Path, str]:
+    """SHA-256 of files, several at once. take: what takes one."""
+    listed = list(paths)
+    with ThreadPoolExecutor(STREAMS) as pool:
+        return dict(zip(listed, pool.map(take, listed), strict=True))

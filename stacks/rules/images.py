@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from facts.releases import Version
+from manifests.services.secrets import PULL_SECRET
 from targets.knobs import GUIDE_COMMIT
 from targets.plan import GraphPlan
 
@@ -30,6 +31,9 @@ def image_problems(plan: GraphPlan) -> Iterator[str]:
             f"{plan.key}.image.runtimeVersion: {image.runtime_version!r}, but {plan.key}.dynamoVersion is "
             f"{plan.version}, which commands and checks are made for; let both say the release inside the image"
         )
+    if image.mirror is not None:
+        yield from _mirrored_image(plan)
+        return
     if image.build is not None:
         yield from _built_image(plan)
         return
@@ -55,6 +59,41 @@ def has_own_image(plan: GraphPlan) -> bool:
     """Whether the pods run another image than the published one of their release."""
     image = plan.image
     return bool(plan.target.pods.image or image.repository or image.digest or image.build)
+
+
+def mirror_problems(plan: GraphPlan, region: str | None) -> Iterator[str]:
+    """A copy that the nodes are far from, or that they cannot pull. region: a cluster's on AWS, None of another."""
+    image, key = plan.image, f"{plan.key}.image.mirror"
+    if image.mirror is None:
+        return
+    named = image.mirror.region
+    if region is not None:
+        if named not in (None, region):
+            yield (
+                f"{key}.region: {named!r}, but cluster.region is {region}, and every node would pull across regions; "
+                f"choose {region}, or leave it out"
+            )
+        return
+    if named is None:
+        yield f"{key}.region: not given, and the cluster says none; name the AWS region of the registry"
+    if not plan.pool.efa and image.pull_secret in {None, PULL_SECRET}:
+        yield (
+            f"{key}: nodes outside AWS do not pull from ECR by themselves; make a pull Secret from `aws ecr "
+            f"get-login-password` (it lasts twelve hours) and name it as {plan.key}.image.pullSecret, set cluster.efa: "
+            "true where the nodes are EKS's, or leave mirror out"
+        )
+
+
+def _mirrored_image(plan: GraphPlan) -> Iterator[str]:
+    image = plan.image
+    for name, value in (("repository", image.repository), ("tag", image.tag), ("digest", image.digest)):
+        if value:
+            yield (
+                f"{plan.key}.image.{name}: {value!r} and {plan.key}.image.mirror exclude each other: what is copied is "
+                "the published image of the release; keep one"
+            )
+    if image.build is not None:
+        yield f"{plan.key}.image: build and mirror exclude each other: what is built is in ECR already; keep one"
 
 
 def _built_image(plan: GraphPlan) -> Iterator[str]:

@@ -19,14 +19,21 @@ def local_copy_problems(plans: Sequence[GraphPlan], *, own_nodes: bool) -> Itera
         return
     copying = [plan for plan in plans if plan.copied_weights]
     if not copying and not plans[0].cache.from_bucket:
-        yield "cache.localCopy: true, but no graph of the stack loads weights; leave it out"
+        yield f"{_copied_by(plans[0])}, but no graph of the stack loads weights; leave it out"
     elif own_nodes:
         for pool in dict.fromkeys(plan.pool for plan in copying):
             yield from _copies([plan for plan in copying if plan.pool == pool], pool.instance)
 
 
+def compiled_problems(plans: Sequence[GraphPlan]) -> Iterator[str]:
+    """Where engines' compiled kernels are to be kept, and there are none."""
+    if plans[0].cache.compiled_folder and not any(plan.target.gpu_models for plan in plans):
+        yield "cache.node.compiled: true, but no graph of the stack compiles anything; leave it out"
+
+
 def _copies(plans: Sequence[GraphPlan], instance: InstanceType) -> Iterator[str]:
-    workers, gib = _on_one_node(plans), max(plan.copy_gib for plan in plans)
+    workers = 1 if plans[0].cache.node_folder else _on_one_node(plans)
+    gib = max(plan.copy_gib for plan in plans)
     needed, room = workers * gib * 2**30 / 1e9, math.prod(instance.nvme_gb) * _DISK_SHARE
     if needed > room:
         yield (
@@ -37,7 +44,9 @@ def _copies(plans: Sequence[GraphPlan], instance: InstanceType) -> Iterator[str]
 
 
 def _copied_by(plan: GraphPlan) -> str:
-    """The key that has worker pods copy the weights."""
+    """The key that has the weights copied."""
+    if plan.cache.node_folder:
+        return "cache.localCopy: node"
     return "cache.kind: 's3'" if plan.cache.from_bucket else "cache.localCopy: true"
 
 

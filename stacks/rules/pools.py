@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from stacks.pools import PoolPlan
 from stacks.sections.cluster import AwsCluster, ClusterSettings
 from stacks.sections.pool import AdditionalPool
+from targets.capacity import ULTRASERVERS
 from targets.knobs import MAIN_POOL, AdditionalGraph
 
 
@@ -38,8 +39,21 @@ def is_assignable(additional: Sequence[AdditionalPool], graphs: Sequence[Additio
 
 
 def node_problems(cluster: ClusterSettings, pools: Sequence[PoolPlan]) -> Iterator[str]:
-    """Labels and taints that are named for nodes that the stack makes, and so labels and taints itself."""
+    """Labels and taints that are named for nodes that the stack makes, and so labels and taints itself.
+
+    Of nodes that it does not make, an UltraServer says how many there are.
+    """
     if not isinstance(cluster, AwsCluster):
+        for each in pools:
+            if each.parallel_pull:
+                yield (
+                    f"{each.pool.key}.parallelPull: true, but the stack does not make these nodes; leave it out, it is "
+                    "for cluster.kind eks or existing-eks"
+                )
+            given = each.capacity.ultraserver
+            if given not in (None, *ULTRASERVERS):
+                choices = " or ".join(ULTRASERVERS)
+                yield f"{each.pool.key}.capacity.ultraserver: {given!r} is not allowed; choose {choices}"
         return
     for pool in (each.pool for each in pools):
         named = {

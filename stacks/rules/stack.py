@@ -12,7 +12,8 @@ from stacks.rules.benchmark import shape_problems
 from stacks.rules.bucket import bucket_problems
 from stacks.rules.capacity import PoolRequest, pool_problems
 from stacks.rules.graphs import knob_problems, release_problems
-from stacks.rules.local_copy import local_copy_problems
+from stacks.rules.images import mirror_problems
+from stacks.rules.local_copy import compiled_problems, local_copy_problems
 from stacks.rules.observability import observability_problems
 from stacks.rules.platform import namespace_problems, platform_problems
 from stacks.rules.pools import node_problems
@@ -37,6 +38,9 @@ def graph_problems(stack: StackPlan) -> Iterator[str]:
     plans, platform = stack.graphs, stack.platform.wanted
     alone = [problem for plan in plans for problem in _graph(plan)]
     yield from alone
+    region = stack.cluster.region if isinstance(stack.cluster, AwsCluster) else None
+    for plan in plans:
+        yield from mirror_problems(plan, region)
     yield from namespace_problems(plans, stack.cluster.namespace)
     yield from platform_problems(platform, plans, install=stack.platform.install)
     yield from _autoscaling_sources(stack, platform.prometheus)
@@ -48,6 +52,7 @@ def graph_problems(stack: StackPlan) -> Iterator[str]:
     if alone:
         return  # Of graphs that cannot be, what they would need together would mislead.
     yield from sharing_problems(plans)
+    yield from compiled_problems(plans)
     yield from local_copy_problems(plans, own_nodes=isinstance(stack.cluster, AwsCluster))
     yield from autoscaling_problems(stack.autoscaling.kind, plans, platform)
     yield from rolling_problems(plans, platform)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 
-from facts.engines import Role
+from facts.engines import LOADERS_SINCE, Role
 from targets.engine_knobs import KNOBS, EngineKnobs
 from targets.plan import GraphPlan
 from targets.target import PublishedWorker
@@ -30,6 +30,24 @@ def _knobs(plan: GraphPlan) -> Iterator[str]:
             if not KNOBS[name].known_to(engine):
                 key = EngineKnobs.model_fields[name].alias
                 yield f"{plan.key}.{planned.role}.{key}: {value} has no meaning for {engine}; leave it out"
+
+
+def _loaders(plan: GraphPlan) -> Iterator[str]:
+    engine = plan.target.engine
+    known = LOADERS_SINCE.get(engine, {})
+    choices = [loader for loader, since in known.items() if plan.version >= since]
+    choose = f"choose {' or '.join(choices)}" if choices else "leave it out"
+    for planned in plan.workers:
+        loader, key = planned.worker.knobs.loader, f"{plan.key}.{planned.role}.loader"
+        if loader is None or not known:
+            continue
+        if loader not in known:
+            yield f"{key}: {loader} is not in the images of {engine}; {choose}"
+        elif loader not in choices:
+            yield (
+                f"{key}: {loader} needs Dynamo {known[loader].line} or newer with {engine}, but "
+                f"{plan.key}.dynamoVersion is {plan.version}; raise it, or {choose}"
+            )
 
 
 def _capacity(plan: GraphPlan) -> Iterator[str]:
@@ -122,5 +140,5 @@ def _sequence_length(plan: GraphPlan, worker: PublishedWorker, length: int) -> I
 
 
 _RULES: tuple[Callable[[GraphPlan], Iterator[str]], ...] = (
-    _roles, _knobs, _capacity, _autoscaling_problems, _parallelism, _limits,
+    _roles, _knobs, _loaders, _capacity, _autoscaling_problems, _parallelism, _limits,
 )  # fmt: skip

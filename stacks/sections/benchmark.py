@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
-from facts.versions import AIPERF_VERSION
 from manifests.benchmark.job import (
     AIPERF_IMAGE,
     JobSpec,
@@ -17,7 +16,7 @@ from manifests.benchmark.job import (
     shape_name,
 )
 from targets.errors import Refusal
-from targets.knobs import ObjectName
+from targets.knobs import ObjectName, PinnedImage
 from targets.plan import GraphPlan
 from targets.strict import Strict
 from targets.target import PublishedBenchmark, Target
@@ -26,13 +25,6 @@ OF_TARGET = "published"
 """Stands for the shape that the stack's target is published with."""
 Concurrency = Annotated[int, Field(ge=1, le=20000)]
 ExporterUrl = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]+(/\S*)?$")]
-
-
-def _check_pinned(image: str) -> str:
-    name, _, tag = image.rpartition("/")[2].partition(":")
-    if "@sha256:" not in image and tag in ("", "latest"):
-        raise ValueError(f"says no version; write {name}:{AIPERF_VERSION} or a digest")
-    return image
 
 
 class OwnShape(Strict):
@@ -50,7 +42,7 @@ class OwnShape(Strict):
     """Requests before what is measured; by default as many as are at once."""
     dataset_entries: int | None = Field(default=None, ge=1)
     """Different prompts; by default as many as requests."""
-    seed: int = 100
+    seed: int = Field(default=100, ge=0, lt=2**32)
     """What the prompts are made from."""
 
     def benchmark(self) -> PublishedBenchmark:
@@ -86,7 +78,7 @@ class BenchmarkSettings(Strict):
     """How long the graph may take to answer."""
     limit_minutes: int = Field(default=240, ge=1, le=1440)
     """How long all measurements may take."""
-    image: Annotated[str, AfterValidator(_check_pinned)] = AIPERF_IMAGE
+    image: PinnedImage = AIPERF_IMAGE
     """Image of AIPerf, with a tag or digest; its AIPerf must be the version that the commands are for."""
     gpu_telemetry: tuple[ExporterUrl, ...] = ()
     """Addresses of DCGM exporters, which tell the energy; by default none is asked."""

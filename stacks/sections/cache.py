@@ -1,10 +1,17 @@
 """`cache`: the shared cache of model weights."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import (
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
-from targets.knobs import ObjectName
+from targets.knobs import ObjectName, PinnedImage
 from targets.strict import Strict
 
 CacheKind = Literal["class", "efs", "fsx", "s3"]
@@ -12,6 +19,14 @@ CacheKind = Literal["class", "efs", "fsx", "s3"]
 
 Url = Annotated[str, StringConstraints(pattern=r"^https?://[^\s/@]+(/\S*)?$")]
 """An http or https URL without user and password, which would be readable in the Job."""
+
+
+def _one_problem(value: Any, parse: ValidatorFunctionWrapHandler) -> Any:
+    """What is none of several types has one thing wrong with it, not one for each type."""
+    try:
+        return parse(value)
+    except ValidationError:
+        raise ValueError("choose true, false or node") from None
 
 
 class ProxySettings(Strict):
@@ -25,7 +40,36 @@ class ProxySettings(Strict):
     """Hosts and domains that are reached without it (`NO_PROXY`)."""
 
 
-class CacheSettings(Strict):
+class NodeSettings(Strict):
+    """What a GPU node keeps beside the weights."""
+
+    compiled: bool = False
+    """Whether what engines compile and tune at start outlives their pods, in a folder of the node (hostPath)."""
+
+
+class _Download(Strict):
+    """How the Job gets what it fills the cache with."""
+
+    vocabulary_url: Url | None = None
+    """Where o200k_base.tiktoken is downloaded from, with OpenAI's checksum; by default OpenAI's store."""
+    proxy: ProxySettings = ProxySettings()
+    """The download's way out to the internet."""
+    image: PinnedImage | None = None
+    """Image of the download, with a tag or digest: `python3` with huggingface_hub. By default AIPerf's, which is small;
+    the graph's on ARM64 and where `graph.image.repository` names one."""
+
+    def variables(self) -> dict[str, str]:
+        """What the download's environment says of vocabulary and proxy."""
+        values = {
+            "VOCABULARY_URL": self.vocabulary_url,
+            "HTTP_PROXY": self.proxy.http,
+            "HTTPS_PROXY": self.proxy.https,
+            "NO_PROXY": ",".join(self.proxy.no_proxy) or None,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+
+class CacheSettings(_Download):
     """The shared cache of model weights."""
 
     kind: CacheKind = "class"
@@ -48,35 +92,30 @@ class CacheSettings(Strict):
     retain: bool = False
     """Whether weights, claim and namespace outlive the stack, so that the next deployment downloads nothing. Of
     `efs` and `s3` the file system or the bucket alone."""
-    local_copy: bool = False
-    """Whether every worker pod copies the weights to its node's disks before the engine starts; always so with `s3`."""
 
+    local_copy: Annotated[bool | Literal["node"], WrapValidator(_one_problem)] = False
+    """Whether every worker pod copies the weights to its node's disks before the engine starts; always so with `s3`.
+    `node`: one copy for all worker pods of a node, in a folder of the node (hostPath), made while it pulls images."""
+
+    node: NodeSettings = NodeSettings()
+    """What a GPU node keeps beside the weights."""
     existing_claim: ObjectName | None = None
     """A claim of the namespace that is filled already, in Hugging Face's layout; nothing is downloaded."""
-    vocabulary_url: Url | None = None
-    """Where o200k_base.tiktoken is downloaded from, with OpenAI's checksum; by default OpenAI's store."""
-    proxy: ProxySettings = ProxySettings()
-    """The download's way out to the internet."""
-
-    def variables(self) -> dict[str, str]:
-        """What the download's environment says of vocabulary and proxy."""
-        values = {
-            "VOCABULARY_URL": self.vocabulary_url,
-            "HTTP_PROXY": self.proxy.http,
-            "HTTPS_PROXY": self.proxy.https,
-            "NO_PROXY": ",".join(self.proxy.no_proxy) or None,
-        }
-        return {name: value for name, value in values.items() if value is not None}
 
     @property
     def copies(self) -> bool:
         """Whether worker pods load a copy of the weights."""
-        return self.local_copy or self.kind == "s3"
+        return bool(self.local_copy) or self.kind == "s3"
+
+    @property
+    def copies_to_nodes(self) -> bool:
+        """Whether that is one copy a node."""
+        return self.local_copy == "node"
 
     @model_validator(mode="after")
     def _nothing_to_fill(self) -> "CacheSettings":
         if self.existing_claim is not None:
-            given = self.model_fields_set - {"existing_claim", "local_copy"}
+            given = self.model_fields_set - {"existing_claim", "local_copy", "image", "node"}
             if given:
                 names = sorted(type(self).model_fields[name].alias or name for name in given)
                 raise ValueError(

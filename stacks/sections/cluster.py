@@ -61,9 +61,9 @@ class ExistingClusterSettings(_Cluster):
 
     kind: Literal["existing"]
     """What the cluster is."""
-    kubeconfig: str | None = None
+    kubeconfig: str | None = Field(default=None, min_length=1)
     """Path of the kubeconfig, relative to the project; by default kubectl's own default."""
-    context: str | None = None
+    context: str | None = Field(default=None, min_length=1)
     """Context in the kubeconfig; by default its current one."""
     efa: bool = False
     """Whether its GPU nodes offer AWS's network (`vpc.amazonaws.com/efa`), as EKS's do."""

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 from facts.versions import KUBE_PROMETHEUS_STACK
 from manifests.monitoring.alerts import Objectives
 from manifests.services.charts import prometheus_url
-from targets.knobs import ObjectName
+from targets.knobs import LabelKey, LabelValue, ObjectName
 from targets.strict import Strict
 
 
@@ -21,7 +21,7 @@ class MonitoringSettings(Strict):
     """Namespace of what is installed (kind install)."""
     endpoint: str | None = Field(default=None, pattern=r"^https?://[^/\s]+(:\d+)?(/\S*)?$")
     """URL of the Prometheus inside the cluster (kind existing)."""
-    labels: Mapping[str, str] = {}
+    labels: Mapping[LabelKey, LabelValue] = {}
     """Labels by which the existing Prometheus selects monitors and rules, for example `release: prometheus`."""
     pod_monitors: bool = True
     """Whether the stack makes PodMonitors. Off where the platform's own are scraped, or series are counted twice."""

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import AfterValidator, Field, WithJsonSchema
 
 from facts.hardware import INSTANCE_TYPES
 from targets.capacity import CapacityKind, CapacityKnobs, Zone
-from targets.knobs import PoolName, Toleration
+from targets.knobs import LabelKey, LabelValue, PoolName, Toleration
 from targets.strict import Strict
 
 
@@ -15,12 +15,6 @@ def _instance_type(name: str) -> str:
     if name not in INSTANCE_TYPES:
         raise ValueError(f"no such instance type here; choose one of {', '.join(INSTANCE_TYPES)}")
     return name
-
-
-LabelKey = Annotated[
-    str, StringConstraints(pattern=r"^([a-z0-9.-]{1,253}/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
-]
-LabelValue = Annotated[str, StringConstraints(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
 
 
 class AnyPool(Strict):
@@ -45,6 +39,9 @@ class AnyPool(Strict):
     """Zones the nodes may be in. By default a reservation's, or the cluster's; for several nodes the first of those."""
     root_volume_type: Literal["gp3", "gp2"] = "gp3"
     """EBS type of the nodes' root. Whether a Local Zone offers gp3 is not known here; where EC2 refuses it, say gp2."""
+    parallel_pull: bool = False
+    """Whether nodes pull an image's layers in many parts at once, and unpack several: nodeadm's `FastImagePull`, which
+    AWS calls experimental. Changing it replaces the nodes."""
     active: bool | None = None
     """Whether nodes run. Off, the pool has size 0 and no graph is deployed: for the days before a Capacity Block starts
     (there the default), and before node upgrades of a block, which EKS does only at size 0."""

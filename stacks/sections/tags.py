@@ -1,5 +1,6 @@
 """`tags`: how everything that costs money can be found and ended."""
 
+import re
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -30,6 +31,16 @@ TagValue = Annotated[
 
 
 NEVER = "never"
+_LIFETIME = r"^([1-9][0-9]*[hd]|never)$"
+
+
+def _lifetime(value: str) -> str:
+    if not re.search(_LIFETIME, value):
+        raise ValueError("write hours (48h), days (2d) or never")
+    return value
+
+
+Lifetime = Annotated[str, AfterValidator(_lifetime), WithJsonSchema({"type": "string", "pattern": _LIFETIME})]
 
 
 class TagSettings(Strict):
@@ -37,7 +48,7 @@ class TagSettings(Strict):
 
     owner: TagValue | None = None
     """Who answers for the stack."""
-    ttl: Annotated[str, StringConstraints(pattern=r"^([1-9][0-9]*[hd]|never)$")] | None = None
+    ttl: Lifetime | None = None
     """How long the stack is meant to live, for example `72h` or `14d`, or `never` where it has no end. A deployment
     with GPUs bought on demand or spot demands it."""
     more: Mapping[TagKey, TagValue] = Field(default={}, max_length=40)

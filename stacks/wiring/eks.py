@@ -32,7 +32,6 @@ from stacks.sections.cluster import NewEksClusterSettings
 from stacks.settings import PROJECT
 from targets.aws_access import AwsAccess, is_caller
 from targets.capacity import is_local_zone
-from targets.knobs import MAIN_POOL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -239,7 +238,7 @@ def gpu_pools(stack: StackPlan, on: Eks, before_paying: Sequence[pulumi.Resource
 def _gpu_pool(planned: PoolPlan, on: Eks, before_paying: Sequence[pulumi.Resource]) -> GpuNodePool:
     pool, capacity = planned.pool, planned.capacity
     return GpuNodePool(
-        "gpu-nodes" if pool.name == MAIN_POOL else f"gpu-nodes-{pool.name}",
+        planned.component,
         GpuNodePoolArgs(
             cluster=JoinedCluster(
                 name=on.cluster.name, vpc_id=on.vpc_id, security_group_id=on.cluster.security_group_id
@@ -260,7 +259,11 @@ def _gpu_pool(planned: PoolPlan, on: Eks, before_paying: Sequence[pulumi.Resourc
                 ultraserver=capacity.ultraserver,
             ),
             versions=on.versions,
-            host=Host(ssm=on.ssm, root_volume_type=planned.root_volume_type),
+            host=Host(
+                ssm=on.ssm,
+                root_volume_type=planned.root_volume_type,
+                parallel_pull=planned.parallel_pull,
+            ),
             labels=pool_labels(pool.name),
             tags=on.tags,
         ),

@@ -8,7 +8,7 @@ from components.cache.storage import EfsCache, EfsCacheArgs, LustreCache, Lustre
 from components.services.secret_access import SecretAccess, SecretAccessArgs
 from components.services.shrink_role import ShrinkRole, ShrinkRoleArgs
 from facts.weights import room_gib
-from manifests.cache import bucket
+from manifests.cache import bucket, node_copy
 from manifests.cache.storage import volume_name
 from manifests.services.time_to_live import NodeGroups
 from stacks.plan import StackPlan
@@ -65,7 +65,9 @@ def model_bucket(stack: StackPlan, eks: Eks) -> Storage:
         namespace=cluster.namespace,
         region=cluster.region,
         readers=bucket.readers(
-            (each.name for each in stack.graphs), picker=stack.main.frontend.inference_extension
+            (each.name for each in stack.graphs),
+            picker=stack.main.frontend.inference_extension,
+            more=(node_copy.NAME,) if stack.cache.copies_to_nodes else (),
         ),
         writer=bucket.WRITER,
         bucket=stack.cache.bucket,

@@ -9,6 +9,7 @@ from components.cluster.cluster_access import Cluster, on
 from components.kubernetes_objects import KubernetesObjects, KubernetesObjectsArgs
 from facts import versions
 from manifests.names import TOKEN_SECRET
+from manifests.objects import encode
 from manifests.services import secrets
 from manifests.services.charts import external_secrets_values
 from manifests.services.secrets import PULL_SECRET, AwsSecret, stores
@@ -45,7 +46,9 @@ def token_secret(
     settings = stack.secrets.hugging_face
     if not settings.given:
         return []
-    token = None if settings.token is None else pulumi.Output.secret(settings.token.get_secret_value())
+    token = (
+        None if settings.token is None else pulumi.Output.secret(encode(settings.token.get_secret_value()))
+    )
     source = None if settings.aws_secret is None else _aws_secret(settings.aws_secret)
     args = KubernetesObjectsArgs(
         component="HuggingFaceSecret",
@@ -68,7 +71,7 @@ def pull_secret(
         return []
     config = None
     if ngc.api_key is not None:
-        config = pulumi.Output.secret(ngc.api_key.get_secret_value()).apply(secrets.docker_config)
+        config = pulumi.Output.secret(encode(secrets.docker_config(ngc.api_key.get_secret_value())))
     source = None if ngc.aws_secret is None else _aws_secret(ngc.aws_secret)
     args = KubernetesObjectsArgs(
         component="PullSecret",

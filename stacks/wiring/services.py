@@ -1,6 +1,6 @@
 """Wiring of what graphs need on any cluster: platform, monitoring, secrets and the cache's storage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pulumi
@@ -22,11 +22,14 @@ from components.services.platform import (
 )
 from facts import versions
 from facts.releases import graph_api_version
+from manifests.cache import compiled
+from manifests.cache.node_copy import manifests as node_copies
 from manifests.cache.storage import EFS_CLASS, efs_storage_class
+from manifests.graph.workers import compiled_key
 from manifests.monitoring.alerts import prometheus_rule
 from manifests.monitoring.dashboards import config_map, dashboards
 from manifests.monitoring.pod_monitors import dcgm_service_monitor, pod_monitors
-from manifests.objects import Named, by_own_name, namespace
+from manifests.objects import Named, by_own_name, encode, namespace
 from manifests.services.autoscaling import Scaling, scaled_objects
 from manifests.services.ingress import Route, manifests
 from manifests.services.pre_pull import daemon_sets
@@ -183,13 +186,41 @@ def autoscaling(
         KubernetesObjects("autoscaling", args, on(cluster, needed))
 
 
-def pre_pull(stack: StackPlan, needed: Sequence[pulumi.Resource], cluster: Cluster) -> list[pulumi.Resource]:
-    """What pulls the graphs' images onto GPU nodes that the stack adds. needed: the pull Secret."""
+def pre_pull(
+    stack: StackPlan,
+    made: Mapping[str, pulumi.Output[str]],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> list[pulumi.Resource]:
+    """What pulls the graphs' images onto GPU nodes that the stack adds. made: images of its own, by graph.
+
+    needed: the pull Secret.
+    """
     if not any(plan.pool.instance.gpus for plan in stack.graphs):
         return []
-    objects = by_own_name(daemon_sets(stack.graphs, stack.cluster.namespace))
+    objects = by_own_name(daemon_sets(stack.graphs, stack.cluster.namespace, made))
     args = KubernetesObjectsArgs(component="ImagePull", objects=objects)
     return [KubernetesObjects("image-pull", args, on(cluster, needed))]
+
+
+def node_copy(
+    stack: StackPlan,
+    made: Mapping[str, pulumi.Output[str]],
+    needed: Sequence[pulumi.Resource],
+    cluster: Cluster,
+) -> list[pulumi.Resource]:
+    """What GPU nodes keep, for stacks that want that. made: images of its own, by graph. needed: the whole cache."""
+    keys = {
+        plan.name: [compiled_key(plan, planned) for planned in plan.workers]
+        for plan in stack.graphs
+        if compiled.is_kept(plan)
+    }
+    objects = by_own_name(node_copies(stack.graphs, stack.cluster.namespace, keys, made))
+    if not objects:
+        return []
+    # The DaemonSets go first: their pods ask, with the rights of the account, whether they are to clear the copy.
+    args = KubernetesObjectsArgs(component="ModelCopy", objects=objects, one_after_another=True)
+    return [KubernetesObjects("model-copy", args, on(cluster, needed))]
 
 
 def inference_extension(stack: StackPlan, cluster: Cluster) -> list[pulumi.Resource]:
@@ -226,7 +257,7 @@ def ingress(stack: StackPlan, graph: InferenceGraph, cluster: Cluster) -> Kubern
     if settings is None:
         return None
     keys = {
-        client: pulumi.Output.secret(key.get_secret_value())
+        client: pulumi.Output.secret(encode(key.get_secret_value()))
         for client, key in sorted(settings.api_keys.items())
     }
     namespace, _, gateway = settings.gateway.partition("/")

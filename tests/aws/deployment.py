@@ -1,6 +1,5 @@
 """Run a stack's program against moto, and take it down again in the order that the engine would."""
 
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -11,10 +10,10 @@ from unittest.mock import patch
 import pulumi
 from botocore.exceptions import ClientError
 from moto import mock_aws
-from pulumi.runtime import mocks, set_mocks, settings
+from pulumi.runtime import mocks, set_mocks
 from pulumi.runtime.stack import run_pulumi_func
 
-from ops.evaluate import Recorder, Resource, dependency_order
+from ops.evaluate import Recorder, Resource, dependency_order, event_loop
 from stacks.load import parse
 from stacks.program import build
 from tests.aws.adapters import ADAPTERS, CALLS, Account, read_cluster
@@ -144,20 +143,9 @@ def run(account: Account, declare: Callable[[], Mapping[str, Any]], stack: str =
 
 
 def _finish(prepare: Callable[[], None], program: Callable[[], None]) -> None:
-    loop = asyncio.new_event_loop()
-    asyncio.set_event_loop(loop)
-    try:
+    with event_loop() as loop:
         prepare()
         loop.run_until_complete(run_pulumi_func(program))
-    finally:
-        pending = asyncio.all_tasks(loop)  # of a program that was refused half-way
-        for task in pending:
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
-        loop.run_until_complete(loop.shutdown_default_executor())  # registrations under way
-        settings.SETTINGS.outputs.clear()  # the next program would wait for this one's
-        loop.close()
-        asyncio.set_event_loop(None)
 
 
 def _deployment(answers: MotoMocks, monitor: MotoMonitor, outputs: dict[str, Any]) -> Deployment:

@@ -247,7 +247,7 @@ WRONG: dict[str, tuple[dict[str, Any], Callable[[Simulated], Any], str]] = {
         ON_BLOCK,
         block(State="scheduled"),
         f"pool: pool.active: true, but Capacity Block {BLOCK} is scheduled (from 2026-12-01T11:30:00Z to "
-        "2026-12-08T11:30:00Z); set it to false until the block is active",
+        "2026-12-08T11:30:00Z); set it to false until the block is active, or run `up` with --wait-for-block",
     ),
     "kept out": (
         STACK | {"cluster": CLUSTER | {"publicAccessFrom": ["198.51.100.0/24"]}},

@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from components.nodes.gpu_capacity import refuse_upgrade_of_running_nodes, where_offered
-from components.nodes.gpu_node_pool_args import GpuNodePoolArgs, Zones
+from components.nodes.gpu_node_pool_args import GpuNodePoolArgs, Host, Zones
 from facts.hardware import INSTANCE_TYPES
 from manifests.gpu_nodes import GPU_TAINT
 from tests.aws.adapters import Account, snapshot
@@ -92,6 +92,21 @@ def test_local_disks_are_striped_for_kubelet_and_containerd(pool: Pool) -> None:
     config = yaml.safe_load(str(part.get_payload()))
     assert (config["apiVersion"], config["kind"]) == ("node.eks.aws/v1alpha1", "NodeConfig")
     assert config["spec"]["instance"] == {"localStorage": {"strategy": "RAID0"}}
+
+
+@pytest.mark.parametrize("parallel", [True, False])
+def test_images_are_pulled_in_parallel_if_asked(pool: Pool, parallel: bool) -> None:
+    data = template(pool("p5.4xlarge", {"kind": "on-demand"}, host=Host(parallel_pull=parallel)))
+    _, part = message_from_bytes(base64.b64decode(data["UserData"])).walk()
+    gates = yaml.safe_load(str(part.get_payload()))["spec"].get("featureGates")
+    assert gates == ({"FastImagePull": True} if parallel else None)
+
+
+def test_every_gpu_type_can_unpack_in_parallel() -> None:
+    """As nodeadm asks for CPUs and memory, and for a disk that is faster than a root volume usually is."""
+    for each in INSTANCE_TYPES.values():
+        if each.gpus:
+            assert (each.vcpus >= 4, each.memory_gib >= 8, each.nvme_gb[0] > 0) == (True, True, True), each
 
 
 def test_containers_of_nodes_with_efa_may_lock_memory(pool: Pool) -> None:

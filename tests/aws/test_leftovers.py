@@ -1,13 +1,16 @@
 """`ops leftovers`: what carries the stack's tags, or its cluster's, and is there."""
 
+import json
 from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import boto3
 import pytest
+import typer
 from botocore.exceptions import ClientError
 from moto import mock_aws
+from typer.testing import CliRunner
 
 from ops.aws import leftovers
 from ops.aws.leftovers import LeftoversError, check, find
@@ -257,3 +260,14 @@ def test_down_looks_once_the_stack_is_destroyed(monkeypatch: pytest.MonkeyPatch,
     with pytest.raises(LeftoversError, match="volume/vol-1") if left else nullcontext():
         deploy.down(stack, lambda _: None)
     assert steps == ["destroy", "look"]
+
+
+@pytest.mark.parametrize("stack, region", [("dev", None), ("smoke", "us-east-2")])
+def test_for_programs_it_is_data(stack: str, region: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    left = ["arn:aws:ec2:us-east-2:123456789012:volume/vol-1"] if region else []
+    monkeypatch.setattr(leftovers, "_left", lambda *_: left)
+    app = typer.Typer()
+    app.command()(leftovers.leftovers)
+    done = CliRunner().invoke(app, ["--stack", stack, "--json"])
+    assert json.loads(done.stdout) == {"stack": stack, "region": region, "left": left}
+    assert done.exit_code == bool(left)

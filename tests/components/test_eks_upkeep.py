@@ -13,10 +13,12 @@ from ops.pulumi.stack_file import StackFile
 from ops.synth import describe
 from stacks.settings import ConfigError
 from stacks.wiring import eks as wiring_eks
+from targets.timeline import Setting
 from tests import plans
 from tests.project import PROJECT
 
 B200 = {"target": "trtllm-disagg-b200", "cluster": {"kind": "eks", "region": "us-east-2"}}
+SETTINGS = {"gpu-nodes": Setting(gpus=8)}
 OF_NODES = {"aws:ec2/launchTemplate:LaunchTemplate", "aws:eks/nodeGroup:NodeGroup"}
 
 
@@ -42,7 +44,7 @@ def plain() -> Evaluation:
     {"target": "trtllm-disagg-8k"},
 ])  # fmt: skip
 def test_another_owner_end_or_target_touches_no_node(plain: Evaluation, change: dict[str, Any]) -> None:
-    changed = resource_changes(describe(plain), describe(synth(B200 | change)))
+    changed = resource_changes(describe(plain), describe(synth(B200 | change)), SETTINGS)
     assert changed, "the change does something"
     assert not [f"{each.action} {each.name}" for each in changed if each.type in OF_NODES]
 

@@ -1,5 +1,6 @@
 """Lists of objects as one component: written as rendered, in their order, secrets kept secret."""
 
+import base64
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -52,15 +53,16 @@ def test_a_token_from_aws_is_fetched_under_the_same_name() -> None:
 
 def test_the_registry_key_is_a_pull_secret_in_every_namespace_and_stays_secret() -> None:
     def program() -> None:
-        config = pulumi.Output.secret("nvapi-1").apply(secrets.docker_config)
+        config = pulumi.Output.secret(objects.encode(secrets.docker_config("nvapi-1")))
         held(secrets.pull_secrets(["dynamo", "dynamo-system"], config, None, 60))
 
     made = [r for r in deploy(program).recorded if r.type.endswith(":Secret")]
     assert {r.inputs["metadata"]["namespace"] for r in made} == {"dynamo", "dynamo-system"}
     for secret in made:
         assert secret.inputs["type"] == "kubernetes.io/dockerconfigjson"
-        assert isinstance(secret.inputs["stringData"], Secret)
-        assert '"username": "$oauthtoken", "password": "nvapi-1"' in str(secret.inputs["stringData"].value)
+        assert isinstance(secret.inputs["data"], Secret)
+        written = base64.b64decode(secret.inputs["data"].value[".dockerconfigjson"]).decode()
+        assert '"username": "$oauthtoken", "password": "nvapi-1"' in written
         assert "nvapi-1" not in repr(secret)
 
 
@@ -131,7 +133,7 @@ def test_no_route_is_open_before_keys_are_asked_for() -> None:
     assert (target["kind"], target["name"]) == ("HTTPRoute", route.inputs["metadata"]["name"])
     (credentials,) = policy.inputs["spec"]["apiKeyAuth"]["credentialRefs"]
     assert credentials["name"] == keys.inputs["metadata"]["name"]
-    assert keys.inputs["stringData"] == Secret({"ci": "sk-1"})
+    assert keys.inputs["data"] == Secret({"ci": "sk-1"})
     assert "sk-1" not in repr(keys)
 
 
@@ -230,7 +232,7 @@ def token(existing: str | None = None, text: str | None = None) -> None:
 def test_the_token_stays_a_secret() -> None:
     program = partial(token, text="hf_abc")
     secret = named(deploy(program), "hf-token-secret", ":Secret")
-    assert secret.inputs["stringData"] == Secret({"HF_TOKEN": "hf_abc"})
+    assert secret.inputs["data"] == Secret({"HF_TOKEN": "hf_abc"})
     assert "hf_abc" not in repr(secret)
 
 

@@ -3,7 +3,9 @@
 from collections.abc import Iterator
 from typing import Any, get_args
 
+import jsonschema
 import pytest
+import yaml
 from pydantic import BaseModel
 
 from docs.generate import configuration as table
@@ -11,11 +13,12 @@ from facts.engines import Role
 from stacks.sections.benchmark import BenchmarkSettings, OwnShape
 from stacks.sections.cluster import CLUSTER_KINDS
 from stacks.settings import Settings
-from targets.knobs import AdditionalGraph, GraphKnobs
+from targets.knobs import GraphKnobs
 from targets.strict import Strict
 from tests.project import PROJECT
 
 DOCS = PROJECT / "docs"
+EXAMPLES = DOCS / "generate" / "examples.yaml"
 PAGES = {page.stem: page.read_text() for page in DOCS.glob("*.md")}
 
 
@@ -35,20 +38,15 @@ def keys(model: type[BaseModel]) -> Iterator[str]:
 
 
 def written(key: str) -> str:
-    """A key as pages write it: one of a graph without `graph`, of any role below `<role>`."""
+    """A key as the page writes it: of any graph below `graph`, of any role below `<role>`."""
     for prefix in ("graph.", "graphs."):
         for role in Role:
             if key.startswith(f"{prefix}{role}."):
-                return key.replace(f"{prefix}{role}.", "<role>.")
-    own = {
-        f"graphs.{field.alias}"
-        for name, field in AdditionalGraph.model_fields.items()
-        if name in AdditionalGraph.__annotations__
-    }
-    if key in own:
+                return key.replace(f"{prefix}{role}.", "graph.<role>.")
+    if key.removeprefix("graphs.") in table.ADDITIONAL:
         return key.replace("graphs.", "graphs[].")
     for before, after in (
-        ("graph.", ""), ("graphs.", ""), ("pools.", "pools[]."), (".tolerations.", ".tolerations[]."),
+        ("graphs.", "graph."), ("pools.", "pools[]."), (".tolerations.", ".tolerations[]."),
         (".shapes.", ".shapes.NAME."), (".rules.", ".rules.NAME."),
     ):  # fmt: skip
         key = key.replace(before, after, 1) if before.startswith(".") or key.startswith(before) else key
@@ -61,8 +59,36 @@ ALL = sorted({*keys(Settings), *CLUSTER})
 
 @pytest.mark.parametrize("key", ALL)
 def test_every_key_has_a_page(key: str) -> None:
-    page = PAGES["targets" if key.startswith(("graph.", "graphs.")) else "configuration"]
-    assert f"\n| `{written(key)}` | " in page
+    assert f"\n| `{written(key)}` | " in PAGES["configuration"]
+
+
+def decrypted(example: Any) -> Any:
+    """As the program gets it: a secret is text."""
+    if not isinstance(example, dict):
+        return example
+    return "secret" if "secure" in example else {key: decrypted(each) for key, each in example.items()}
+
+
+@pytest.mark.parametrize("row", [*table.rows()], ids=lambda row: row.key)
+def test_every_key_has_a_meaning_and_an_example_that_is_allowed(row: table.Row) -> None:
+    key, allowed, _, example, meaning = row.cells
+    if "keys below it" not in allowed:
+        assert meaning.endswith("."), key
+        assert example, key
+    if row.example is not None:
+        schema = jsonschema.Draft202012Validator(dict(row.schema))
+        assert [error.message for error in schema.iter_errors(decrypted(row.example))] == []
+
+
+def test_every_example_is_of_a_key() -> None:
+    known = {row.key for row in table.rows()}
+    assert {*yaml.safe_load(EXAMPLES.read_text())} - known == set()
+
+
+def test_what_is_said_of_texts_is_of_a_key() -> None:
+    said = yaml.safe_load((DOCS / "generate" / "allowed.yaml").read_text())
+    rows = [*table.rows()]
+    assert {*said["keys"]} - {row.key for row in rows} == set()
 
 
 def test_the_keys_are_all_keys() -> None:

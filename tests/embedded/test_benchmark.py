@@ -55,6 +55,7 @@ def test_a_session_leaves_a_report_and_nothing_else(state: Path, tmp_path: Path)
         "raw",
         "report.html",
         "report.md",
+        "rollout.json",
         "run.json",
     }
     assert not state.exists()

@@ -69,6 +69,43 @@ def test_a_part_that_is_killed_comes_back_with_the_data(own: Path, part: str) ->
     assert value == "value"
 
 
+@pytest.mark.parametrize("text", ["", "[]", "half: ["])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cluster.json",
+        "kubeconfig",
+        "tokens.csv",
+        "pki/server.key",
+        "pki/sa.key",
+        "run/kwok.json",
+        "run/etcd.json",
+    ],
+)
+def test_a_damaged_file_is_mended_and_the_data_stays(own: Path, name: str, text: str) -> None:
+    start(own)
+    damaged = f"damaged-{len(text)}-{Path(name).stem}"
+    embedded.kubectl("create", "configmap", damaged, state=own)
+    before = pids(own)
+    (own / name).write_text(text)
+    start(own)
+    assert embedded.is_running(own)
+    embedded.kubectl("get", "configmap", damaged, state=own)
+    after = pids(own)
+    lost = [before[part] for part in PARTS if before[part] != after[part]]
+    assert not [pid for pid in lost if psutil.pid_exists(pid) and not ended(pid)], "two of a part"
+
+
+def test_a_part_that_is_stopped_is_started_anew(own: Path) -> None:
+    start(own)
+    before = pids(own)
+    psutil.Process(before["kube-apiserver"]).suspend()
+    assert not embedded.is_running(own)
+    start(own)
+    assert embedded.is_running(own)
+    assert pids(own)["etcd"] == before["etcd"]
+
+
 def test_another_graph_version_restarts_the_operator_alone(own: Path) -> None:
     start(own)
     before = pids(own)

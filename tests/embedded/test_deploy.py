@@ -92,9 +92,14 @@ def test_the_download_ends_before_the_graph_begins(state: Path) -> None:
     assert job["status"]["completionTime"] <= graph["metadata"]["creationTimestamp"]
 
 
-def test_status_calls_the_finished_download_complete(state: Path) -> None:
-    lines = [line.split() for line in status(dev(), state=state)]
-    assert ["Job", "model-download", "Complete"] in lines
+def test_status_says_that_it_is_ready_where_it_answers_and_how_each_part_is(state: Path) -> None:
+    found = status(dev(), state=state)
+    lines = [" ".join(line.split()) for line in found.lines()]
+    assert lines[0].startswith("dev on the embedded cluster: ready, for ")
+    assert lines[1].startswith("endpoint of gpt-oss-disagg: http://127.0.0.1:")
+    assert "weights Complete" in lines
+    assert "spent 0 USD: the nodes are simulated" in lines
+    assert found.data()["ready"] is True
 
 
 def test_second_up_changes_nothing_and_says_so(state: Path) -> None:
@@ -129,6 +134,8 @@ def test_a_rotated_token_reaches_its_secret_and_nothing_else(state: Path) -> Non
 
     up(with_token("hf_first"), state)
     before = uids()
+    _, said = up(with_token("hf_first"), state)
+    assert not [line for line in said if line.startswith(("create", "change", "remove"))], "nothing changed"
     _, said = up(with_token("hf_second"), state)
     assert token() == "hf_second"
     assert uids() == before, "nothing is downloaded again and no pod restarts"
@@ -242,15 +249,29 @@ def test_another_engine_under_the_same_name_replaces_the_graph(state: Path) -> N
     assert graph["spec"]["backendFramework"] == "vllm"
 
 
-def test_a_pod_that_fits_no_node_ends_the_wait_with_our_words(state: Path) -> None:
-    crowded = dev(graph={"name": "other", "transport": "tcp", "decode": {"replicas": 2}}, pool={"nodes": 2})
+def test_a_graph_that_the_pool_has_no_room_for_is_refused_with_numbers(state: Path) -> None:
+    """It would wait for GPUs that its own namespace holds not one of."""
+    up(dev(), state)
+    beside = {"kind": "existing", "kubeconfig": ".embedded/kubeconfig", "namespace": "team-b"}
+    before = {obj["metadata"]["name"] for obj in objects(state, "namespaces")}
+    holder = objects(state, "dynamographdeployments")[0]["metadata"]["name"]
     with pytest.raises(UserError) as error:
-        up(crowded, state)
-    message = str(error.value)
-    assert message.startswith(("TrtllmDecodeWorker (pod other-", "TrtllmPrefillWorker (pod other-"))
-    assert "needs 4 GPUs on one node, and none has them free" in message
-    assert "node b200-0 has 8 × NVIDIA-B200, 8 taken" in message
-    assert "the scheduler says: 0/5 nodes are available" in message
+        up(dev(cluster=beside), state)
+    assert str(error.value) == (
+        f"GPUs of pool: the stack wants 8, 0 of 8 on 1 nodes are free, taken by {holder} in dynamo (8); free some, "
+        "name other nodes in pool.nodeSelector, or make the graph smaller (replicas, tensorParallel)"
+    )
+    assert {obj["metadata"]["name"] for obj in objects(state, "namespaces")} == before
+
+
+def test_a_storage_class_that_is_not_there_is_refused_before_anything_is_made(state: Path) -> None:
+    before = {obj["metadata"]["resourceVersion"] for obj in objects(state, "persistentvolumeclaims")}
+    with pytest.raises(UserError) as error:
+        up(dev(cache={"kind": "class", "storageClass": "shared-rwx"}), state)
+    assert str(error.value) == (
+        "storage class: cache.storageClass: shared-rwx is not there; choose among embedded-rwx"
+    )
+    assert {obj["metadata"]["resourceVersion"] for obj in objects(state, "persistentvolumeclaims")} == before
 
 
 def test_a_pool_whose_nodes_lack_its_label_ends_the_wait_with_that_label(state: Path) -> None:
@@ -258,8 +279,9 @@ def test_a_pool_whose_nodes_lack_its_label_ends_the_wait_with_that_label(state: 
         up(dev(pools=[{"name": "copy"}], graphs=[{"name": "copy", "pool": "copy"}]), state)
     assert "(pod copy-" in str(error.value)
     assert (
-        "the cluster has no node with NVIDIA-B200 and label dynamo-gpt-oss/pool in (copy); the scheduler says"
+        "the cluster has no node with NVIDIA-B200 and label dynamo-gpt-oss/pool in (copy) (GPUs there: "
     ) in str(error.value)
+    assert "; label the pool's nodes, or name another pools[0]; the scheduler says" in str(error.value)
 
 
 def test_a_missing_token_secret_is_refused_before_anything_changes(state: Path) -> None:

@@ -56,6 +56,16 @@ def test_is_replaced_when_its_arguments_change(state: Path) -> None:
     assert not psutil.pid_exists(first)
 
 
+def test_is_replaced_when_it_is_stopped(state: Path) -> None:
+    processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
+    os.kill(first, signal.SIGSTOP)
+    eventually(lambda: not processes.runs(state, sleeper(state)))
+    processes.start(state, sleeper(state), os.environ)
+    assert processes.runs(state, sleeper(state))
+    assert gone(first)
+
+
 def test_is_not_found_once_killed(state: Path) -> None:
     processes.start(state, sleeper(state), os.environ)
     os.kill(pid_of(state), signal.SIGKILL)
@@ -78,13 +88,87 @@ def test_a_recycled_pid_is_left_alone(state: Path) -> None:
             stranger.kill()
 
 
-def test_one_that_ignores_the_request_is_killed_with_its_children(
-    state: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(processes, "_SECONDS_TO_END", 0.2)
+DAMAGED = [
+    "",
+    "[]",
+    "{}",
+    "7",
+    '{"pid": "x", "argv": 5}',
+    '{"pid": -1, "argv": []}',
+    '{"pid": 1e30, "argv": []}',
+    "\xff",
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
+def test_one_whose_pid_file_is_damaged_is_found_and_replaced(state: Path, text: str) -> None:
+    processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
+    (state / "run" / "sleeper.json").write_bytes(text.encode("latin-1"))
+    assert pid_of(state) == first
+    assert not processes.runs(state, sleeper(state))
+    processes.start(state, sleeper(state), os.environ)
+    assert pid_of(state) != first
+    assert gone(first)
+
+
+KILLED_IN_THE_GAP = """
+import os, signal, subprocess, sys
+from pathlib import Path
+from embedded import processes
+start = subprocess.Popen
+def popen(*arguments, **options):
+    print(start(*arguments, **options).pid, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+subprocess.Popen = popen
+processes.start(Path(sys.argv[1]), processes.Daemon("sleeper", tuple(sys.argv[2:])), os.environ)
+"""
+
+
+def test_one_is_found_whose_starter_was_killed_before_it_wrote_the_pid_file(state: Path) -> None:
+    lost = []
+    for _ in range(2):
+        command = [sys.executable, "-c", KILLED_IN_THE_GAP, str(state), *sleeper(state).argv]
+        died = subprocess.run(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=False)
+        assert died.returncode == -signal.SIGKILL
+        lost.append(int(died.stdout))
+        eventually(lambda: processes.daemons(state) == ["sleeper"])
+        assert not (state / "run" / "sleeper.json").exists()
+        if len(lost) == 1:
+            assert processes.end(state, "sleeper")
+            assert gone(lost[0])
+    processes.start(state, sleeper(state), os.environ)
+    assert gone(lost[1])
+    assert processes.runs(state, sleeper(state))
+
+
+def test_it_is_found_in_another_locale(tmp_path: Path) -> None:
+    state = tmp_path / "sp ace \u00fc"
+    state.mkdir()
+    processes.start(state, sleeper(state), os.environ)
+    code = (
+        "import os; from pathlib import Path; from embedded import processes;"
+        "print(processes.find(Path(os.fsdecode(os.environb[b'STATE'])), 'sleeper').pid)"
+    )
+    plain = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "STATE": str(state)}
+    try:
+        found = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=PROJECT,
+            env={**os.environ, **plain},
+            capture_output=True,
+            check=True,
+        )
+        assert int(found.stdout) == pid_of(state)
+    finally:
+        processes.end(state, "sleeper")
+
+
+def start_with_child(state: Path, first: str = "") -> int:
+    """Start a daemon that runs a line of its own and has a child, whose pid is returned."""
     code = f"""
 import pathlib, signal, subprocess, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
+{first}
 child = subprocess.Popen([sys.executable, "-c", {SLEEP!r}])
 pathlib.Path(sys.argv[1], "child").write_text(str(child.pid))
 time.sleep(600)
@@ -92,9 +176,27 @@ time.sleep(600)
     processes.start(state, sleeper(state, code), os.environ)
     child = state / "child"
     eventually(lambda: child.exists() and child.read_text() != "")
+    return int(child.read_text())
+
+
+def test_its_children_are_not_taken_for_it(state: Path) -> None:
+    child = start_with_child(state)
+    daemon = pid_of(state)
+    (state / "run" / "sleeper.json").unlink()
+    assert pid_of(state) == daemon
+    os.kill(daemon, signal.SIGKILL)
+    eventually(lambda: processes.find(state, "sleeper") is None)
+    os.kill(child, signal.SIGKILL)
+
+
+def test_one_that_ignores_the_request_is_killed_with_its_children(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "_SECONDS_TO_END", 0.2)
+    child = start_with_child(state, "signal.signal(signal.SIGTERM, signal.SIG_IGN)")
     parent = pid_of(state)
     assert processes.end(state, "sleeper")
-    eventually(lambda: gone(parent) and gone(int(child.read_text())))
+    eventually(lambda: gone(parent) and gone(child))
 
 
 def gone(pid: int) -> bool:

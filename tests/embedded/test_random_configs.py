@@ -47,6 +47,7 @@ ROLE = some(
         "maxSeqLen": st.integers(1000, 140_000),
         "freeGpuMemoryFraction": st.floats(0, 1),
         "chunkedPrefill": st.booleans(),
+        "loader": st.sampled_from(["threads", "fastsafetensors", "runai", "auto"]),
         "extraArgs": st.lists(st.sampled_from(["--max-beam-width", "1", "--tp=2", "--é"]), max_size=3),
         "env": ENV,
     }

@@ -90,6 +90,7 @@ def test_a_signal_ends_an_up_in_order(
     said, _ = held.communicate()
     assert held.returncode == code, said
     assert said.endswith(f"error: ended by {signal.Signals(number).name}\n")
+    assert "What is made of dev stays: `make up STACK=dev` goes on from there" in said
     assert "Traceback" not in said, said
     eventually(lambda: not any(map(goes_on, working)))  # neither plugin nor program
     assert not locks(copy)
@@ -100,7 +101,7 @@ def test_the_next_up_goes_on_from_there(copy: Copy) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     status = copy.ops("status", "--stack", "dev")
     assert f"Pulumi: stack dev in {(copy.state / 'pulumi').as_uri()}" in status.stderr
-    assert "gpt-oss-disagg                   successful" in status.stdout
+    assert "dev on the embedded cluster: ready, for " in status.stdout
     assert "is down after" in copy.ops("down", "--stack", "dev").stdout
     assert not copy.state.exists()
 

@@ -4,6 +4,10 @@ Simulated: the cluster's nodes. Two stacks are on it, both by plain `pulumi up`:
 which knows the cluster as an output of a third stack.
 """
 
+import json
+import re
+import signal
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -50,10 +54,12 @@ class Verb:
 
 THERE = ("--stack", "there")
 VERBS = {
-    "status": Verb(("status", *THERE), says="graph: gpt-oss-disagg"),
+    "status": Verb(("status", *THERE), says="there on a cluster of kind stack: ready, for "),
     "up": Verb(("up", *THERE), says="there: 0 changes ("),
     "verify": Verb(("verify", *THERE), asks=CLUSTER, says=NO_WORKERS, code=1),
     "chat": Verb(("chat", *THERE, "--once=hi"), asks=CLUSTER, says=NO_WORKERS, code=1),
+    "logs": Verb(("logs", "decode", *THERE), asks=CLUSTER, says="error: kubectl logs ended with 1", code=1),
+    "open": Verb(("open", "metrics", *THERE, "--no-browser"), asks=CLUSTER, says=NO_WORKERS, code=1),
     "doctor": Verb(("doctor", *THERE), says="the stack wants 8, 8 of 8 on 1 nodes are free"),
     "bench": Verb(("bench", *THERE, "--minutes=0.01"), says="there stays up: ", code=1),
     "bench run": Verb(("bench", "run", *THERE, "--minutes=0.01"), says="there stays up: ", code=1),
@@ -62,9 +68,11 @@ VERBS = {
         ("init", "there"), asks=None, says="error: STACK: Pulumi.there.yaml is there already", code=1
     ),
     "let-in": Verb(("let-in", "--stack=smoke"), asks="smoke"),
+    "timeline --measured": Verb(("timeline", *THERE, "--measured"), asks=CLUSTER, says="as it happened"),
     "down": Verb(("down", *THERE), says="there is down after"),
     "synth": Verb(("synth", *THERE, "--format=yaml"), asks=None, says="kind: DynamoGraphDeployment"),
     "timeline": Verb(("timeline", *THERE), asks=None, says="first token"),
+    "report": Verb(("report", *THERE), asks=None, says="out/there/report.html"),
     "cost": Verb(("cost", *THERE), asks=None, says="there makes nothing that is paid by the hour"),
     "leftovers": Verb(("leftovers", *THERE), asks=None, says="there makes nothing on AWS"),
     "diff": Verb(("diff", "--base=HEAD"), asks=None, says="error: --base", code=1),
@@ -121,7 +129,7 @@ def test_every_verb_has_its_row() -> None:
     group = typer.main.get_command(verbs.app)
     measuring = typer.main.get_command(bench.app)
     known = set(group.commands) | {f"bench {name}" for name in measuring.commands}  # type: ignore[attr-defined]
-    assert known == set(VERBS)
+    assert known == {name.partition(" --")[0] for name in VERBS}
 
 
 def test_the_stack_on_the_embedded_cluster(copy: Copy) -> None:
@@ -129,11 +137,31 @@ def test_the_stack_on_the_embedded_cluster(copy: Copy) -> None:
     place = f"Pulumi: stack dev in {backend(copy).as_uri()}"
     status = copy.ops("status", "--stack", "dev")
     assert place in status.stderr
-    assert "gpt-oss-disagg                   successful" in status.stdout
+    assert "dev on the embedded cluster: ready, for " in status.stdout
     again = copy.ops("up", "--stack", "dev")
     assert place in again.stdout
     assert "dev: 0 changes (" in again.stdout, said(again)
     assert "it answers as it should" in copy.ops("verify", "--stack", "dev").stdout
+    logs = copy.ops("logs", "frontend", "--stack", "dev", "--tail=3")
+    assert logs.stdout.startswith("[frontend] "), said(logs)
+    assert "simulated: engines" in logs.stderr
+    opens = copy.begin("open", "chat", "--stack", "dev", "--no-browser")
+    try:
+        assert opens.stdout
+        page = opens.stdout.readline().strip()
+        with urllib.request.urlopen(f"{page}about") as about:
+            assert json.load(about)["graph"] == "gpt-oss-disagg"
+    finally:
+        opens.send_signal(signal.SIGINT)
+    assert opens.wait(30) == 0
+    served = copy.ops("status", "--stack", "dev").stdout
+    assert re.search(
+        r"^[1-9]\d* to delete$", copy.ops("down", "--stack", "dev", "--dry-run").stdout, re.MULTILINE
+    )
+    still = copy.ops("status", "--stack", "dev").stdout
+    assert still.splitlines()[1:] == served.splitlines()[1:], "all but its age"
+    data = json.loads(copy.ops("status", "--stack", "dev", "--json").stdout)
+    assert (data["deployed"], data["ready"], data["reasons"]) == (True, True, [])
     copy.pulumi("logout")
     for verb in ("status", "up", "down"):
         done = copy.ops(verb, "--stack", "dev")
@@ -157,6 +185,13 @@ def test_without_a_login_it_says_so_in_one_sentence(copy: Copy, verb: str) -> No
     assert SIGNED_OUT in said(done)
     assert "Traceback" not in said(done)
     assert len([line for line in done.stderr.splitlines() if line.startswith("error:")]) <= 1
+
+
+def test_an_up_that_has_no_block_to_wait_for_is_refused_before_pulumi_is_asked(copy: Copy) -> None:
+    done = copy.ops("up", *THERE, "--wait-for-block")
+    assert done.returncode == 1
+    assert "error: --wait-for-block: no pool of there is bought as a Capacity Block" in done.stderr
+    assert "Pulumi:" not in said(done)
 
 
 @pytest.mark.parametrize("verb", ["down", "status"])

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from embedded import processes, supervisor
 from embedded.dynamo_graph import ENGINE
 from manifests.benchmark import job as benchmark
 from measure import aiperf
@@ -28,7 +27,6 @@ def aiperf_python() -> Path:
 @pytest.fixture(scope="session")
 def live_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A disaggregated graph of the real Dynamo, whose scripted engines take their usual time."""
-    supervisor.USUAL_PORT = processes.free_ports(1)[0]
     plane = started(tmp_path_factory.mktemp("bench") / "state", ENGINE)
     plane.serve(DISAGGREGATED)
     yield plane.url(DISAGGREGATED)

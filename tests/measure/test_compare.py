@@ -1,14 +1,17 @@
 """Runs side by side, and the gate between them."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from measure import compare
 from measure import runs as beside
 from measure.results import METRIC, Results
 from measure.run import Load, Regression, RunsError
+from ops import bench
 from tests.measure import measured as runs
 
 SLOWER = {"output_token_throughput": 0.9}
@@ -90,7 +93,7 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
 ) -> None:
     slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
     with pytest.raises(Regression) as failed:
-        beside.gate_runs(slower.folder, base.folder, [])
+        beside.gate_runs(slower.folder, base.folder, []).lines()
     lines = str(failed.value).splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "REGRESSED c1 Output throughput",
@@ -99,9 +102,20 @@ def test_the_gate_fails_on_a_made_regression_and_names_it(
     assert lines[0].endswith("tokens/s, 10.0 % worse (tolerance 5 %)")
 
 
+def test_a_program_reads_the_regression_too(base: Results, measured: Results, tmp_path: Path) -> None:
+    slower = runs.copied(measured, tmp_path / "slower", SLOWER, repetitions=3)
+    words = ["gate", str(slower.folder), "--against", str(base.folder), "--json"]
+    done = CliRunner().invoke(bench.app, words)
+    found = json.loads(done.stdout)
+    assert (done.exit_code, found["behind"], found["failures"]) == (1, True, [])
+    behind = [each for each in found["metrics"] if each["regressed"]]
+    assert [each["concurrency"] for each in behind] == [1, 4]
+    assert all(each["worsePercent"] == pytest.approx(10, abs=0.1) for each in behind)
+
+
 def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Path) -> None:
     like = runs.copied(measured, tmp_path / "like", {"output_token_throughput": 0.99}, repetitions=3)
-    lines = beside.gate_runs(like.folder, base.folder, ["throughput=0.1"])
+    lines = beside.gate_runs(like.folder, base.folder, ["throughput=0.1"]).lines()
     assert lines[-1] == f"{like.folder} is not behind {base.folder}"
     assert any(line.startswith("ok        c4 Output throughput") for line in lines)
 
@@ -109,13 +123,13 @@ def test_the_gate_passes_on_noise(base: Results, measured: Results, tmp_path: Pa
 def test_the_gate_passes_on_what_is_better(base: Results, measured: Results, tmp_path: Path) -> None:
     faster = {"output_token_throughput": 1.5, "time_to_first_token": 0.5}
     better = runs.copied(measured, tmp_path / "better", faster, repetitions=3)
-    assert beside.gate_runs(better.folder, base.folder, [])
+    assert beside.gate_runs(better.folder, base.folder, []).lines()
 
 
 def test_the_gate_sees_latency_in_its_own_direction(base: Results, measured: Results, tmp_path: Path) -> None:
     later = runs.copied(measured, tmp_path / "later", {"time_to_first_token": 1.5}, repetitions=3)
     with pytest.raises(Regression) as failed:
-        beside.gate_runs(later.folder, base.folder, [])
+        beside.gate_runs(later.folder, base.folder, []).lines()
     assert "Time to first token, p50" in str(failed.value)
     assert "throughput" not in str(failed.value)
 
@@ -123,19 +137,21 @@ def test_the_gate_sees_latency_in_its_own_direction(base: Results, measured: Res
 def test_the_gate_fails_on_points_that_are_gone(base: Results, measured: Results, tmp_path: Path) -> None:
     partial = runs.without(base, tmp_path / "partial", "c00004-r3")
     with pytest.raises(Regression, match="c00004-r3 was not measured"):
-        beside.gate_runs(partial.folder, base.folder, [])
+        beside.gate_runs(partial.folder, base.folder, []).lines()
 
 
 def test_the_gate_takes_the_newest_other_run(measured: Results, tmp_path: Path) -> None:
     base = runs.copied(measured, tmp_path / "base", {}, started="2026-01-01T00:00:00+00:00")
     runs.copied(measured, tmp_path / "old", SLOWER, started="2026-01-02T00:00:00+00:00")
     newest = runs.copied(measured, tmp_path / "new", {}, started="2026-01-03T00:00:00+00:00")
-    assert beside.gate_runs(None, base.folder, [])[-1] == f"{newest.folder} is not behind {base.folder}"
+    assert (
+        beside.gate_runs(None, base.folder, []).lines()[-1] == f"{newest.folder} is not behind {base.folder}"
+    )
 
 
 def test_a_tolerance_that_makes_no_sense_is_refused(base: Results) -> None:
     with pytest.raises(RunsError, match=r"--tolerance: 'speed=5': METRIC=PERCENT with one of throughput"):
-        beside.gate_runs(base.folder, base.folder, ["speed=5"])
+        beside.gate_runs(base.folder, base.folder, ["speed=5"]).lines()
 
 
 def test_a_load_is_its_tokens_and_requests(measured: Results) -> None:

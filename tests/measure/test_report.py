@@ -1,6 +1,5 @@
 """What a reader of a report sees."""
 
-import base64
 import re
 import shutil
 import struct
@@ -9,10 +8,12 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from playwright.sync_api import Browser
 
 from measure import plots, report
 from measure.results import Results
 from measure.results import load as load_results
+from tests.browser import VIEWS, look
 from tests.measure import measured as runs
 
 LABELS = {
@@ -80,7 +81,7 @@ def test_the_report_says_what_is_simulated_and_only_then(
 ) -> None:
     assert "Simulated: engines (scripted)." in (simulated.folder / name).read_text()
     assert plots.FOOTNOTE in (simulated.folder / name).read_text()
-    assert "imulated" not in re.sub(r'src="[^"]*"', "", (real.folder / name).read_text())
+    assert "imulated" not in (real.folder / name).read_text()
 
 
 def test_figures_in_the_report_are_aiperfs_own(real: Results) -> None:
@@ -113,15 +114,55 @@ def test_inputs_versions_hardware_and_price_are_in_the_report(real: Results) -> 
         assert said in text
 
 
-def test_the_html_needs_no_other_file(simulated: Results) -> None:
+def test_the_html_needs_no_other_file_and_links_to_those_beside_it(simulated: Results) -> None:
     text = (simulated.folder / "report.html").read_text()
-    sources = re.findall(r'src="([^"]*)"', text)
-    assert len(sources) == len(LABELS)
-    for name, source in zip(LABELS, sources, strict=True):
-        kind, _, data = source.partition(",")
-        assert kind == "data:image/svg+xml;base64"
-        assert base64.b64decode(data) == (simulated.folder / "plots" / f"{name}.svg").read_bytes()
-    assert "http" not in re.sub(r"<code>.*?</code>", "", text.partition("<body>")[2])
+    assert text.count('<svg class="figure"') == len(LABELS)
+    assert "src=" not in text
+    assert "http" not in re.sub(r"<code>.*?</code>", "", text)
+    linked = re.findall(r'<a href="([^"]*)"', text)
+    assert {"run.json", "report.md", "raw/c00001-r1/profile_export_aiperf.json"} <= set(linked)
+    assert all((simulated.folder / path).is_file() for path in linked)
+
+
+def test_results_come_before_facts(simulated: Results) -> None:
+    text = (simulated.folder / "report.html").read_text()
+    order = ("Simulated:", "Most output", "Summary", "Curves", "What was measured")
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_tiles_show_the_best_of_each_and_where(real: Results) -> None:
+    found = {tile.label: tile for tile in report.tiles(real)}
+    throughputs = {p.load.concurrency: p.tokens_per_second for p in real.points}
+    best = max(throughputs, key=lambda concurrency: throughputs[concurrency])
+    assert found["Most output"].value == report.number(throughputs[best])
+    assert found["Most output"].note.startswith(f"at {best} request")
+    fastest = min(point.ttft.p50 for point in real.points)
+    assert found["Shortest time to first token, p50"].value == report.number(fastest)
+    assert (found["Failed requests"].value, found["Failed requests"].warning) == ("0", False)
+
+
+def test_p50_and_p99_have_markers_of_their_own(real: Results) -> None:
+    for name in ("ttft", "itl"):
+        axes = plots._figure(next(p for p in plots._plots([("dev", real)]) if p.name == name), (8, 5)).axes[0]
+        looks = [(line.get_linestyle(), line.get_marker()) for line in axes.lines]
+        assert len(looks) == len(set(looks)) == 2
+
+
+def test_one_concurrency_is_no_curve(measured: Results, tmp_path: Path) -> None:
+    single = runs.without(measured, tmp_path / "run", "c00004-r1")
+    report.write(single)
+    assert list((single.folder / "plots").iterdir()) == []
+    text = (single.folder / "report.html").read_text()
+    assert "One concurrency was measured" in text
+    assert "<svg" not in text
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "scheme"), VIEWS)
+def test_in_a_browser(simulated: Results, browser: Browser, width: int, scheme: str) -> None:
+    with look(browser, (simulated.folder / "report.html").as_uri(), width, scheme) as seen:
+        assert seen.faults == {}
 
 
 def test_words_of_a_server_are_no_markup(measured: Results, tmp_path: Path) -> None:

@@ -45,6 +45,9 @@ class Pretended:
     def verify(self) -> None:
         """It answers."""
 
+    def rollout(self) -> None:
+        """Nothing is known."""
+
     def measure(self, points: Sequence[LoadPoint], folder: Path) -> None:
         (self._folder / "measuring").touch()
         if self._way == "failure":

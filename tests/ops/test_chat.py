@@ -41,6 +41,15 @@ def test_conversation_until_an_empty_line(run: Any) -> None:
     assert "Never?" not in result.output
 
 
+def test_how_to_end_it_is_said_and_help_is_not_asked_of_the_model(run: Any) -> None:
+    ends = "An empty line, /exit or Ctrl-D ends the conversation"
+    result = run(typed="/help\nFirst?\n/exit\nNever?\n")
+    assert result.exit_code == 0, result.output
+    assert result.output.count(ends) == 2
+    assert result.output.count("You asked") == 1
+    assert ends not in run("--once", "Hi").output
+
+
 def test_reasoning_is_kept_apart(plane: DataPlane) -> None:
     pieces = list(stream(plane.url(DISAGGREGATED), MODEL, [{"role": "user", "content": "Hi"}], Effort.LOW))
     kinds = [kind for kind, _ in pieces]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from ops.cost import cost
+from ops.cost import cost, cost_data
 from ops.pulumi.stack_file import StackFileError
 from tests.project import PROJECT
 
@@ -71,10 +71,12 @@ def benchmark(project: Path, name: str, tokens_per_second: float, simulated: str
 
 def test_every_part_has_a_line_and_they_add_up(project: Path) -> None:
     stack(project, H100)
-    *table, _, basis, per_token = cost(project, "s")
+    *table, _, day, use, basis, per_token = cost(project, "s")
     prices = [float(match[1]) for line in table if (match := re.search(r"([\d.]+) USD/h$", line))]
     assert len(prices) == len(table)
     assert sum(prices[:-1]) == pytest.approx(prices[-1]) == TOTAL
+    assert day == f"{24 * TOTAL:.2f} USD a day"
+    assert use == "graph gpt-oss-disagg uses 8 of 8 GPUs of 1 node (p5.48xlarge)"
     assert basis.startswith("(list prices of us-east-1; without data transfer")
     assert per_token == "A million output tokens: unknown; no benchmark of s has run"
 
@@ -111,6 +113,9 @@ def test_an_unknown_price_is_named_with_what_to_set(project: Path) -> None:
     assert lines[-1] == (
         "A million output tokens: unknown; set the stack's `prices` for 1 × p5.48xlarge (capacity-block)"
     )
+    assert lines[-2].endswith(
+        "below `config:` of the stack file:\n  dynamo-gpt-oss:prices: { p5.48xlarge: USD }"
+    )
     stack(project, H100 | {"pool": pool, "prices": {"p5.48xlarge": 31.464}, "measuredTokensPerSecond": 2000})
     assert f"{(TOTAL - 55.04 + 31.464) / 7.2:.4f} USD" in cost(project, "s")[-1]
 
@@ -140,8 +145,21 @@ def test_each_pool_has_lines_of_its_own(project: Path) -> None:
 
 def test_a_cluster_that_is_there_costs_this_stack_nothing(project: Path) -> None:
     stack(project, {"target": "vllm-disagg-h100", "cluster": {"kind": "existing"}})
-    (line,) = cost(project, "s")
+    line, use = cost(project, "s")
     assert "makes nothing that is paid by the hour" in line
+    assert use == "graph gpt-oss-disagg uses 8 of 8 GPUs of 1 node (p5.48xlarge)"
+
+
+def test_for_programs_it_is_data(project: Path) -> None:
+    stack(project, H100 | {"measuredTokensPerSecond": 2000})
+    data = cost_data(project, "s")
+    assert json.loads(json.dumps(data)) == data
+    assert (data["perHour"], data["perDay"]) == (pytest.approx(TOTAL), pytest.approx(24 * TOTAL))
+    assert data["perMillionOutputTokens"] == pytest.approx(TOTAL / 7.2, abs=1e-4)
+    assert data["gpus"][0]["used"] == data["gpus"][0]["gpus"] == 8
+    stack(project, H100 | {"pool": {"zones": ["us-east-1a"], "capacity": BLOCK, "active": True}})
+    unknown = cost_data(project, "s")
+    assert (unknown["perHour"], unknown["perDay"], unknown["unpriced"]) == (None, None, ["p5.48xlarge"])
 
 
 def test_no_stack_file(project: Path) -> None:

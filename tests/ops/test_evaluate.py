@@ -1,9 +1,12 @@
 """The program run on mocks: what is recorded is what an engine would get."""
 
+import asyncio
+
 import pulumi
 import pytest
+from pulumi.runtime.settings import SETTINGS
 
-from ops.evaluate import UNKNOWN, Recorder, Resource, Secret, dependency_order, run
+from ops.evaluate import UNKNOWN, Recorder, Resource, Secret, dependency_order, event_loop, run
 from ops.synth import mask
 
 TYPE = "test:index:Thing"
@@ -106,6 +109,14 @@ def test_a_program_that_failed_leaves_nothing_behind() -> None:
     recorder = Recorder()
     assert run(lambda: Thing("b") and None, recorder, project="p", stack="s", preview=True) == {}
     assert [each.name for each in recorder.recorded] == ["b"]
+
+
+def test_outputs_that_are_left_unfinished_are_not_waited_for() -> None:
+    with event_loop():
+        pulumi.Output.from_input(asyncio.sleep(3600, 0))  # type: ignore[arg-type]
+        assert SETTINGS.outputs
+    assert not SETTINGS.outputs
+    assert list(recorded(lambda: Thing("b"))) == ["b"]
 
 
 def test_the_order_is_by_need_and_then_the_same_every_time() -> None:

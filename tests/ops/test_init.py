@@ -97,6 +97,13 @@ def test_what_it_writes_synthesises_and_passes_schema_and_rules(
     assert {line.split(": ")[1] for line in told} == breaks(answers)
 
 
+def test_it_is_as_soon_ready_as_the_shipped_stack(project: Path) -> None:
+    made = yaml.safe_load(initialise(project, EKS).read_text())["config"]
+    shipped = yaml.safe_load((PROJECT / "Pulumi.disagg-b200.yaml").read_text())["config"]
+    for section in ("dynamo-gpt-oss:pool", "dynamo-gpt-oss:cache"):
+        assert shipped[section].items() <= made[section].items()
+
+
 def test_the_file_says_what_each_key_is_for(project: Path) -> None:
     lines = initialise(project, BLOCK).read_text().splitlines()
     assert lines[0] == "# yaml-language-server: $schema=stacks/schema.json"
@@ -117,14 +124,14 @@ def test_the_file_says_what_each_key_is_for(project: Path) -> None:
             {**EKS, "cluster.region": "eu-west-1"},
             "cluster.region: dynamo-gpt-oss:cluster.region: eu-west-1 has no p6-b200.48xlarge; EC2 offers it in",
         ),
-        ({**EKS, "cluster.region": "Ohio"}, "cluster.region: dynamo-gpt-oss:cluster.region: 'Ohio': string should"),
+        ({**EKS, "cluster.region": "Ohio"}, "cluster.region: dynamo-gpt-oss:cluster.region: 'Ohio': write a region"),
         (
             {**ULTRASERVER, "pool.capacity.kind": "on-demand"},
             "pool.capacity.kind: dynamo-gpt-oss:pool.capacity.kind: ",
         ),
         (
             {**BLOCK, "pool.capacity.reservationId": "r-1"},
-            "pool.capacity.reservationId: dynamo-gpt-oss:pool.capacity.reservationId: 'r-1': string should match",
+            "pool.capacity.reservationId: dynamo-gpt-oss:pool.capacity.reservationId: 'r-1': write the id",
         ),
         (
             {**BLOCK, "pool.zones": ["us-west-2a"]},
@@ -139,13 +146,16 @@ def test_the_file_says_what_each_key_is_for(project: Path) -> None:
             "cluster.publicAccessFrom: cluster.publicAccessFrom: missing, so nobody would reach the cluster",
         ),
         ({**EKS, "tags.owner": ""}, "tags.owner: no answer. Who answers for what it costs."),
-        ({**EKS, "tags.ttl": "soon"}, "tags.ttl: dynamo-gpt-oss:tags.ttl: 'soon': string should match"),
+        ({**EKS, "tags.ttl": "soon"}, "tags.ttl: dynamo-gpt-oss:tags.ttl: 'soon': write hours"),
         (
             {**EKS, "policy.maxUsdPerHour": 50},
             "policy.maxUsdPerHour: mandatory: price-ceiling: dynamo-gpt-oss-mine: 116.73 USD an hour; policy.max",
         ),
         ({"target": "trtllm-disagg-b200", "cluster.kind": "eks"}, "tags.owner: no answer. Who answers for"),
-        ({**EXISTING, "cluster.region": "us-east-2"}, "cluster.region: not asked for such a stack; leave it out"),
+        (
+            {**EXISTING, "cluster.region": "us-east-2"},
+            "cluster.region: not asked for such a stack; leave it out. Asked are target, ",
+        ),
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_at_its_question(
@@ -180,7 +190,7 @@ def test_no_file_is_overwritten_and_no_name_made_up(project: Path, name: str, re
 
 def test_it_asks_again_until_an_answer_can_be(project: Path) -> None:
     ops._add_verbs("init")
-    typed = ["trtllm-disagg-b200", "eks", "", "", "eu-west-1", "us-west-2", "", "s3", "ml", "14d", "150"]
+    typed = ["trtllm-disagg-b200", "eks", "", "", "eu-west-1", "us-west-2", "", "", "s3", "ml", "14d", "150"]
     ran = CliRunner().invoke(ops.app, ["init", "mine"], input="\n".join(typed) + "\n")
     assert ran.exit_code == 0, ran.output
     assert ran.output.count("error: ") == 1

@@ -27,6 +27,12 @@ def test_what_is_said_beside_a_verbs_output_is_not_in_it(capsys: pytest.CaptureF
     assert capsys.readouterr() == ("", "asking AWS\n")
 
 
+def test_progress_of_a_verb_that_writes_json_is_beside_it(capsys: pytest.CaptureFixture[str]) -> None:
+    progress.Progress(beside=True)("created")
+    out, err = capsys.readouterr()
+    assert (out, err.endswith("created\n")) == ("", True)
+
+
 def test_a_closed_terminal_breaks_nothing_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(typer, "echo", refuse)
     progress.Progress()("created")

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -18,6 +19,7 @@ from typer.testing import CliRunner
 from embedded import dynamo, endpoints, processes
 from embedded.dynamo_graph import ENGINE, environment, processes_of
 from manifests.verification import expectation
+from ops.kept import Kept, last
 from ops.kubectl import NoKubectlError
 from ops.stack import cluster
 from ops.stack.cluster import Endpoint, EndpointError, reach
@@ -222,9 +224,16 @@ def run_verb(*arguments: str) -> Any:
     return CliRunner().invoke(app, arguments)
 
 
-def test_verb_finds_the_stack(plane: DataPlane, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb_finds_the_stack_and_keeps_what_it_found(
+    plane: DataPlane, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setattr(cluster, "STATE", plane.state)
+    monkeypatch.setattr("ops.verify.PROJECT", tmp_path)
     good = run_verb("--stack", "dev")
+    kept = last(Kept.VERIFY, "dev", tmp_path)
+    assert kept is not None
+    assert (kept["ok"], [check["name"] for check in kept["checks"]]) == (True, EVERY_CHECK)
+    assert kept["simulated"] == endpoints.SIMULATED
     assert good.exit_code == 0, good.output
     assert f"verifying {MODEL} at {plane.url(DISAGGREGATED)} (simulated: engines" in good.output
     assert "it answers as it should" in good.output
@@ -296,8 +305,9 @@ def test_without_kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         pass
 
 
-def test_graph_that_is_not_deployed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "STATE", tmp_path)
+def test_a_graph_whose_frontend_went_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    entries: Iterator[dict[str, object]] = iter([{"ns/gpt-oss-disagg": {}}])
+    monkeypatch.setattr(endpoints, "read", lambda _: next(entries, {}))
     with (
         pytest.raises(
             EndpointError, match="graph ns/gpt-oss-disagg does not answer after 0 s: no running frontend"
@@ -314,6 +324,7 @@ def test_a_release_that_cannot_run_here_is_no_question_of_its_being_deployed(
     def cannot(*_: object) -> str:
         raise dynamo.CannotRunError("graph ns/g has no endpoint: Dynamo 0.4.1 cannot be run here")
 
+    monkeypatch.setattr(endpoints, "read", lambda _: {"ns/gpt-oss-disagg": {}})
     monkeypatch.setattr(endpoints, "wait_for", cannot)
     deployed = replace(ELSEWHERE, embedded=True)
     with (

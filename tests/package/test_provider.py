@@ -9,7 +9,8 @@ import pulumi
 import pytest
 
 from ops.evaluate import Recorder, run
-from package.provider import COMPONENTS, Package
+from ops.version import version
+from package.provider import COMPONENTS, VERSION, Package
 from package.rules import problems
 from targets.catalogue import TARGETS
 from tests.components.recording import named
@@ -185,3 +186,7 @@ def test_what_cannot_be_is_refused_by_its_argument(
     (problem,) = refused.value.errors or []
     assert problem["property_path"] == path
     assert problem["reason"].startswith(reason)
+
+
+def test_the_package_has_the_project_s_version() -> None:
+    assert version() == VERSION

@@ -24,7 +24,7 @@ def refused(component: str, **more: Any) -> list[tuple[str, str]]:
 @pytest.mark.parametrize(
     ("component", "more", "path", "reason"),
     [
-        ("InferenceGraph", {"namespace": "My Team"}, "namespace", "'My Team': string should match pattern"),
+        ("InferenceGraph", {"namespace": "My Team"}, "namespace", "'My Team': write lower-case letters"),
         (
             "InferenceGraph", {"graph": {**H100, "platformVersion": "new"}}, "graph.platformVersion",
             "'new': write a version as MAJOR.MINOR.PATCH",
@@ -42,7 +42,7 @@ def refused(component: str, **more: Any) -> list[tuple[str, str]]:
         ("GpuNodePool", {"instanceType": "m7i.4xlarge"}, "instanceType", "m7i.4xlarge has no GPUs; choose one of p5"),
         ("GpuNodePool", {"efaDevices": 64.0}, "efaDevices", "64 is not allowed on p5.48xlarge; choose 32"),
         ("GpuNodePool", {"subnets": {}}, "subnets", "missing; give the id of a private subnet"),
-        ("GpuNodePool", {"subnets": {"here": "subnet-1"}}, "subnets", "'here': string should match pattern"),
+        ("GpuNodePool", {"subnets": {"here": "subnet-1"}}, "subnets", "'here': write an Availability or Local Zone"),
         ("GpuNodePool", {"subnets": {"me-south-1a": "subnet-1"}}, "subnets", "me-south-1 has no p5.48xlarge; EC2"),
         (
             "GpuNodePool", {"capacity": {"kind": "capacity-block"}}, "capacity.reservationId",
@@ -52,7 +52,7 @@ def refused(component: str, **more: Any) -> list[tuple[str, str]]:
             "GpuNodePool", {"capacity": {**BLOCK, "kind": "spot"}}, "capacity.reservationId",
             "'cr-0123456789abcdef0' with kind spot, which uses no reservation",
         ),
-        ("GpuNodePool", {"versions": {"kubernetes": "new"}}, "versions.kubernetes", "'new': string should match"),
+        ("GpuNodePool", {"versions": {"kubernetes": "new"}}, "versions.kubernetes", "'new': write a minor version"),
         ("DynamoPlatform", {"version": "2.0.0"}, "version", "'2.0.0': Dynamo 2.0.0 is not supported; choose one of"),
         ("DynamoPlatform", {"version": "0.4.1"}, "version", "0.4.1 cannot be installed: "),
         (
@@ -71,7 +71,7 @@ def refused(component: str, **more: Any) -> list[tuple[str, str]]:
         ("EksCluster", {"api": {"publicFrom": ["0.0.0.0/0"]}}, "api.publicFrom[0]", "'0.0.0.0/0': opens the control"),
         ("EksCluster", {"api": {"publicFrom": ["auto"]}}, "api.publicFrom", "'auto' is for stack files alone"),
         ("EksCluster", {"cpuNodes": {"instanceType": "p5.48xlarge"}}, "cpuNodes.instanceType", "p5.48xlarge has GPUs"),
-        ("ModelCache", {"claim": {"size": "100 GB"}}, "claim.size", "'100 GB': string should match pattern"),
+        ("ModelCache", {"claim": {"size": "100 GB"}}, "claim.size", "'100 GB': write a size in Gi or Ti"),
         ("Verification", {"timeoutSeconds": 0.0}, "timeoutSeconds", "0: input should be greater"),
         ("Benchmark", {"load": {"sweep": [8.0, 0.0]}}, "load.sweep[1]", "0: input should be greater"),
         ("Monitoring", {"retentionDays": 0.0}, "retentionDays", "0: input should be greater"),

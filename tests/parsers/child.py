@@ -85,7 +85,7 @@ def engine_arguments(flags: Sequence[native.Flag], unset: dict[str, Any], minor:
         @staticmethod
         def add_cli_args(parser: argparse.ArgumentParser, **_: object) -> argparse.ArgumentParser:
             for flag in flags:
-                if flag.since <= minor:
+                if flag.since <= minor < flag.until:
                     flag.add(parser)
             parser.set_defaults(**unset)
             return parser

@@ -56,7 +56,11 @@ def quantization_config(text: str) -> argparse.Namespace:
 
 @dataclass(frozen=True)
 class Flag:
-    """One engine option. `since` is the first Dynamo (major, minor) whose pinned engine knows it."""
+    """One engine option.
+
+    `since` is the first Dynamo (major, minor) whose pinned engine knows it, `until` the first that knows another one of
+    its name.
+    """
 
     names: tuple[str, ...]
     kind: Callable[[str], Any] | None = str
@@ -67,6 +71,7 @@ class Flag:
     negatable: bool = False
     required: bool = False
     since: tuple[int, int] = (0, 4)
+    until: tuple[int, int] = (9, 0)
 
     def add(self, parser: argparse.ArgumentParser) -> None:
         options: dict[str, Any] = {"default": self.default, "required": self.required}
@@ -79,10 +84,15 @@ class Flag:
         parser.add_argument(*self.names, **options)
 
 
+SGLANG_FORMATS = ("auto", "pt", "safetensors", "npcache", "dummy", "sharded_state", "layered", "remote")
+"""Those of `--load-format` that 0.5.0rc2 and all later ones know."""
 VLLM = (
     Flag(("--model",), default="Qwen/Qwen3-0.6B"),
     Flag(("--served-model-name",), many=True),
     Flag(("--revision",)),
+    # Any text: plug-ins add formats of their own.
+    Flag(("--load-format",), default="auto"),
+    Flag(("--model-loader-extra-config",), json.loads, default={}),
     Flag(("--trust-remote-code",), negatable=True, default=False),
     Flag(("--tensor-parallel-size", "-tp"), int, default=1),
     Flag(("--pipeline-parallel-size", "-pp"), int, default=1),
@@ -110,7 +120,6 @@ VLLM = (
 VLLM_UNSET = {
     "kv_events_config": None,
     "stream_interval": 1,
-    "load_format": "auto",
     "data_parallel_rank": None,
 }
 """Fields of AsyncEngineArgs that Dynamo reads and this project leaves at the engine's default."""
@@ -119,6 +128,21 @@ SGLANG = (
     Flag(("--model-path", "--model"), required=True),
     Flag(("--served-model-name",)),
     Flag(("--revision",)),
+    Flag(("--load-format",), default="auto", choices=SGLANG_FORMATS, until=(1, 0)),
+    Flag(
+        ("--load-format",),
+        default="auto",
+        choices=(*SGLANG_FORMATS, "fastsafetensors"),
+        since=(1, 0),
+        until=(1, 2),
+    ),
+    Flag(
+        ("--load-format",),
+        default="auto",
+        choices=(*SGLANG_FORMATS, "fastsafetensors", "runai_streamer"),
+        since=(1, 2),
+    ),
+    Flag(("--model-loader-extra-config",), default="{}"),
     Flag(("--trust-remote-code",), None, default=False),
     Flag(("--skip-tokenizer-init",), None, default=False),
     # `--tp` is in no release's source: argparse takes it as the abbreviation of --tp-size, as it does here.

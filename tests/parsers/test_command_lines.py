@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from facts.engines import Engine
+from facts.engines import LOADERS_SINCE, Engine
 from facts.hardware import INSTANCE_TYPES, InstanceType
 from facts.releases import ENDPOINT_PICKER_SINCE, LATEST_PATCH, Version
 from manifests.graph import worker_pod
 from manifests.graph.deployment import graph_deployment
+from manifests.graph.workers import worker_command
 from stacks.rules.graphs import knob_problems
 from targets.catalogue import TARGETS
 from targets.engine_knobs import KNOBS
@@ -104,3 +105,19 @@ def test_the_release_takes_every_command_line(release: str) -> None:
 @pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS.keys())
 def test_every_target_can_run_on_some_release_that_is_asked(target: Target) -> None:
     assert any(True for release in LATEST_PATCH.values() for _ in plans(target, release))
+
+
+@pytest.mark.parametrize("release", LATEST_PATCH.values())
+@pytest.mark.parametrize(
+    ("engine", "target"), [("vllm", "vllm-disagg-h100"), ("sglang", "sglang-disagg-h100")]
+)
+def test_the_release_takes_its_loaders(engine: str, target: str, release: str) -> None:
+    lines: dict[str, tuple[bool, list[str]]] = {}
+    for loader, since in LOADERS_SINCE[Engine(engine)].items():
+        plan = resolved(target, "p5.48xlarge", dynamoVersion=release, decode={"loader": loader})
+        words = worker_command(plan, plan.workers[1]).args
+        assert {"--load-format", "--model-loader-extra-config"} & {*words}
+        lines[loader] = (Version.parse(release) >= since, list(words))
+    verdicts = parse_all(release, engine, [words for _, words in lines.values()])
+    for (loader, (known, _)), verdict in zip(lines.items(), verdicts, strict=True):
+        assert verdict.accepted or not known, f"{loader}: {verdict.error}"

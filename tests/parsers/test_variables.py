@@ -5,7 +5,7 @@ An engine ignores a name that it does not know, so a recipe's setting can be los
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -42,9 +42,13 @@ VARIABLES: dict[Engine, dict[str, Known]] = {
         "VLLM_WORKER_MULTIPROC_METHOD": Known(),
     },
     # sglang/srt in the wheels of SGLang 0.5.0rc2, 0.5.9, 0.5.11, 0.5.14, 0.5.16 and 0.5.21.
-    Engine.SGLANG: {"SGLANG_DISAGGREGATION_NIXL_BACKEND": Known(since=Version(1, 0))},
+    Engine.SGLANG: {
+        "SGLANG_CACHE_DIR": Known(since=Version(1, 0)),
+        "SGLANG_DISAGGREGATION_NIXL_BACKEND": Known(since=Version(1, 0)),
+    },
     # The recipes, and Dynamo's guides to EFA; TensorRT-LLM's wheels (gigabytes) were not looked into.
     Engine.TRTLLM: {
+        "TLLM_AUTOTUNER_CACHE_PATH": Known(since=Version(1, 0)),
         "TRTLLM_NIXL_KVCACHE_BACKEND": Known(since=Version(1, 0)),
         "OVERRIDE_QUANT_ALGO": Known(),
         "TRTLLM_ENABLE_PDL": Known(),
@@ -65,8 +69,9 @@ def unread(target: Target, release: str) -> Iterator[str]:
     for plan in plans(target, release):
         if refused(plan):
             continue
-        for planned in plan.workers:
-            env = {**worker_command(plan, planned).env, **planned.worker.env}
+        keeping = replace(plan, cache=replace(plan.cache, compiled_folder="/compiled"))
+        for planned in keeping.workers:
+            env = {**worker_command(keeping, planned).env, **planned.worker.env}
             for name in filter(_OWN.match, env):
                 read = known.get(name)
                 if read is None or not read.by(plan.version):

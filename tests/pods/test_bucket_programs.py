@@ -76,6 +76,40 @@ if "--recursive" in sys.argv:
 os.execv("{aws}", ["{aws}", *sys.argv[1:]])
 """
 """An AWS CLI before which somebody makes an object smaller."""
+WAITS = """#!{python}
+import pathlib, subprocess, sys, time
+done = subprocess.run(["{aws}", *sys.argv[1:]])
+if "--recursive" in sys.argv:
+    end = time.monotonic() + 120
+    while not pathlib.Path("{seen}").exists():
+        if time.monotonic() > end:
+            sys.exit("no checksum was taken")
+        time.sleep(0.01)
+    print("waited for a checksum", flush=True)
+sys.exit(done.returncode)
+"""
+"""An AWS CLI that ends only after a checksum was taken."""
+SEES = """
+import hashlib, pathlib, sys
+if "bucket.fetch" in sys.orig_argv:
+    digests = hashlib.sha256
+    def sha256(*words):
+        pathlib.Path("{seen}").touch()
+        return digests(*words)
+    hashlib.sha256 = sha256
+"""
+SYNCS = """
+import os, pathlib, sys
+if "bucket.fetch" in sys.orig_argv:
+    sync = os.fsync
+    def fsync(number):
+        sync(number)
+        if not list(pathlib.Path("{node}").glob(".complete*")):
+            with open("{synced}", "a") as synced:
+                print(os.readlink(f"/proc/self/fd/{{number}}"), file=synced)
+    os.fsync = fsync
+"""
+"""Writes down which files are synced before there is a marker."""
 AWS = Path(sys.executable).with_name("aws")
 
 
@@ -215,16 +249,46 @@ def test_a_node_gets_what_the_hub_has(filled: World) -> None:
     world = filled
     assert "complete: openai/gpt-oss-120b@b5c9" in world.run("fetch", "node", COMMIT)
     files = {f"{SNAPSHOT}/{name}": content for name, content in WEIGHTS.items()}
-    files |= {VOCABULARY: b"vocabulary", f".complete-openai--gpt-oss-120b-{COMMIT}": b"8015\n"}
-    assert tree(world.folder / "node") == files
+    files |= {VOCABULARY: b"vocabulary"}
+    found = tree(world.folder / "node")
+    marker = json.loads(found.pop(f".complete-openai--gpt-oss-120b-{COMMIT}"))
+    assert marker == {"files": {path: len(content) for path, content in files.items()}}
+    assert found == files
     manifest = json.loads(
         world.s3.get_object(Bucket=world.bucket, Key=PREFIX + MANIFEST)["Body"].read().decode()
     )
     sums = {each["path"]: each["sha256"] for each in manifest["files"]}
-    assert sums == {
-        path: hashlib.sha256(content).hexdigest() for path, content in files.items() if path[0] != "."
-    }
+    assert sums == {path: hashlib.sha256(content).hexdigest() for path, content in files.items()}
     assert world.run("fetch", "node", COMMIT).endswith("has all models: nothing to copy\n")
+
+
+def test_a_files_bytes_are_on_the_disk_before_its_marker(filled: World) -> None:
+    """A node that loses its power keeps names, and not what was in memory alone."""
+    node, synced = filled.folder / "node", filled.folder / "synced"
+    (filled.folder / "programs" / "sitecustomize.py").write_text(SYNCS.format(node=node, synced=synced))
+    more: dict[str, Any] = {"PYTHONPATH": str(filled.folder / "programs")}
+    filled.run("fetch", "node", COMMIT, **more)
+    files = {path for path in tree(node) if not path.startswith(".complete")}
+    assert {str(Path(path).relative_to(node)) for path in synced.read_text().splitlines()} == files
+    # As after a copy that was cut off.
+    synced.unlink()
+    next(node.glob(".complete*")).unlink()
+    assert "download: " not in filled.run("fetch", "node", COMMIT, **more)
+    assert len(synced.read_text().splitlines()) == len(files)
+
+
+@pytest.mark.parametrize(
+    "marker", ["as it was", "", "8015\n"], ids=["a file is short", "empty", "an older one"]
+)
+def test_a_marker_alone_is_not_believed(filled: World, marker: str) -> None:
+    node = filled.folder / "node"
+    filled.run("fetch", "node", COMMIT)
+    whole = tree(node)
+    os.truncate(node / SNAPSHOT / "model-0.safetensors", 4096)
+    if marker != "as it was":
+        next(node.glob(".complete*")).write_text(marker)
+    assert filled.run("fetch", "node", COMMIT).count("download: ") == 1
+    assert tree(node) == whole
 
 
 def test_who_needs_no_weights_copies_none(filled: World) -> None:
@@ -388,3 +452,68 @@ def test_what_aws_says_is_the_last_word(world: World, environment: dict[str, str
     more = {"AWS_EC2_METADATA_DISABLED": "true"}
     said = world.run("fetch", "pod", COMMIT, ends=1, **environment, **more)
     assert reason in said.splitlines()[-1]
+
+
+def test_pods_of_one_node_copy_once(filled: World) -> None:
+    """The second one waits while the first one holds the folder, and then finds everything."""
+    slow = filled.folder / "slow.config"
+    slow.write_text(SLOW)
+    node = filled.folder / "node"
+    first = filled.start("fetch", "node", LARGE_ONE, AWS_CONFIG_FILE=str(slow), OF_NODE="1")
+    watched(lambda: bool(list(node.rglob("model-*"))), first)
+    second = filled.start("fetch", "node", LARGE_ONE, OF_NODE="1")
+    assert second.stdout is not None
+    assert second.stdout.readline().endswith(f" another pod copies to {node}; waiting for it\n")
+    assert first.poll() is None
+    said, _ = first.communicate()
+    assert first.returncode == 0, said
+    assert second.communicate()[0].endswith("has all models: nothing to copy\n")
+    assert all(path.stat().st_mode & 0o020 for path in node.rglob("*")), "another user of the group may go on"
+
+
+def test_a_killed_copy_of_a_node_is_completed_by_the_next_pod(filled: World) -> None:
+    """Who waited for its lock goes on, and trusts nothing that the first one left half."""
+    slow = filled.folder / "slow.config"
+    slow.write_text(SLOW)
+    node = filled.folder / "node"
+    first = filled.start("fetch", "node", LARGE_ONE, AWS_CONFIG_FILE=str(slow), OF_NODE="1")
+    watched(lambda: bool(list(node.rglob("model-*"))), first)
+    second = filled.start("fetch", "node", LARGE_ONE, OF_NODE="1")
+    assert second.stdout is not None
+    assert "waiting for it" in second.stdout.readline()
+    kill(first)
+    said, _ = second.communicate()
+    assert second.returncode == 0, said
+    for name, content in LARGE.items():
+        assert (node / FOLDER / "snapshots" / LARGE_ONE / name).read_bytes() == content
+    assert {path.suffix for path in node.rglob("model-*") if path.is_file()} == {".safetensors"}
+
+
+def test_a_disk_without_room_is_refused_before_a_byte_is_copied(filled: World) -> None:
+    """As on a disk that has 16 bytes too few."""
+    path = f"{SNAPSHOT}/model-0.safetensors"
+    usage = filled.folder / "programs" / "sitecustomize.py"
+    usage.write_text(
+        "import shutil\nusage = shutil.disk_usage\n"
+        "shutil.disk_usage = lambda path: usage(path)._replace(free=7999)\n"
+    )
+    said = filled.run("fetch", "node", COMMIT, ends=1, PYTHONPATH=str(usage.parent))
+    assert said.splitlines()[-1] == (
+        f"the disk of {filled.folder / 'node'} has 0.0 GB free, but 0.0 GB are to be copied; the node needs more room "
+        "for its pods"
+    )
+    assert path not in tree(filled.folder / "node")
+
+
+def test_a_file_is_checked_while_others_are_copied(filled: World) -> None:
+    """Here the CLI ends only once the checksum of a file was taken."""
+    cli, node = filled.folder / "aws", filled.folder / "node"
+    cli.write_text(WAITS.format(python=sys.executable, aws=AWS, seen=filled.folder / "seen"))
+    cli.chmod(0o755)
+    (filled.folder / "programs" / "sitecustomize.py").write_text(SEES.format(seen=filled.folder / "seen"))
+    said = filled.run(
+        "fetch", "node", LARGE_ONE, AWS_CLI=str(cli), PYTHONPATH=str(filled.folder / "programs")
+    )
+    assert said.count("waited for a checksum") == 1
+    for name, content in LARGE.items():
+        assert (node / FOLDER / "snapshots" / LARGE_ONE / name).read_bytes() == content

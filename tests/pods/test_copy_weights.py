@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -61,6 +62,7 @@ def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     lay_out(cache, MODEL, COMMIT, WEIGHTS)
     (cache / "tiktoken").mkdir()
     (cache / "tiktoken" / "o200k_base.tiktoken").write_bytes(b"vocabulary")
+    monkeypatch.setattr(download_model, "sizes", lambda *_: dict.fromkeys(WEIGHTS, 1))
     monkeypatch.setattr(download_model, "download", lambda *_: cache)
     monkeypatch.setattr(download_model, "check_sizes", lambda *_: sum(map(len, WEIGHTS.values())))
     download_model.fill(cache, MODEL, COMMIT, tokenizer_only=False)
@@ -199,6 +201,51 @@ def test_a_file_that_shrinks_during_the_copy_is_refused(
     assert MARKER not in tree(home)
 
 
+def test_a_damaged_file_is_refused(shared: Path, home: Path) -> None:
+    (shared / blob(WEIGHTS["model-0.safetensors"])).write_bytes(b"0" * 4999 + b"1")
+    with pytest.raises(
+        SystemExit, match=r"blobs/\w{64} has the SHA-256 \w{64}: it is damaged; delete it and "
+    ):
+        copy_weights.main()
+    assert not {MARKER, blob(WEIGHTS["model-0.safetensors"])} & tree(home).keys()
+
+
+def test_a_disk_without_room_is_refused_before_a_byte_is_copied(shared: Path, home: Path) -> None:
+    """A file with a hole, larger than the disk of this test."""
+    os.truncate(shared / blob(WEIGHTS["model-0.safetensors"]), shutil.disk_usage(home).free + 10**10)
+    with pytest.raises(
+        SystemExit,
+        match=rf"^the disk of {home} has \d+\.\d GB free, but \d+\.\d GB are to be copied; the node needs",
+    ):
+        copy_weights.main()
+    assert tree(home) == {}
+
+
+def test_room_for_what_was_begun_is_free(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "blobs").mkdir()
+    (home / "blobs/model.partial").write_bytes(b"0" * 8192)
+    usage = shutil.disk_usage(home)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=0))
+    copy_weights.check_room(home, 8192)
+    with pytest.raises(SystemExit, match=r"has 0\.0 GB free"):
+        copy_weights.check_room(home, 10**9)
+
+
+def test_pods_of_one_folder_copy_once(shared: Path, home: Path) -> None:
+    """The second one waits while the first one holds the folder, and then finds everything."""
+    with copy_weights.alone(home):
+        second = subprocess.Popen([sys.executable, copy_weights.__file__], stdout=subprocess.PIPE, text=True)
+        assert second.stdout is not None
+        assert second.stdout.readline().endswith(f" another pod copies to {home}; waiting for it\n")
+        for each in json.loads(os.environ["MODELS"]):
+            copy_weights.fill(shared, home, **each)
+        before = identities(home)
+    said, _ = second.communicate()
+    assert second.returncode == 0
+    assert said.endswith(f"{MARKER} is there: nothing to copy\n")
+    assert {name: found for name, found in identities(home).items() if name in before} == before
+
+
 def test_a_full_disk_is_one_sentence(shared: Path, home: Path) -> None:
     target = home / blob(WEIGHTS["model-0.safetensors"])
     target.parent.mkdir(parents=True)
@@ -217,3 +264,36 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(shared: Path, home: Pat
     (home / "hub").write_text("in the way")
     with pytest.raises(SystemExit, match=r"^the copy failed: .*Not a directory"):
         copy_weights.main()
+
+
+def test_a_folder_of_the_node_is_waited_for(
+    shared: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kubelet makes it as root's; the copier gives it away while the worker waits."""
+    given = iter([False, False, True])
+    monkeypatch.setattr(os, "access", lambda *_: next(given))
+    monkeypatch.setattr(copy_weights, "OWNER_SECONDS", 0)
+    monkeypatch.setenv("OF_NODE", "1")
+    before = os.umask(0o022)
+    try:
+        copy_weights.main()
+    finally:
+        os.umask(before)
+    assert tree(home) == tree(shared)
+    assert not list(given)
+    assert all(path.stat().st_mode & 0o020 for path in home.rglob("*")), "another user of the group may go on"
+
+
+def test_the_disk_begins_while_the_rest_is_read(
+    shared: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[tuple[int, int]] = []
+    monkeypatch.setattr(copy_weights, "CHUNK", 1000)
+    monkeypatch.setattr(copy_weights, "BEGUN", 2000)
+    monkeypatch.setattr(copy_weights, "STREAMS", 1)
+    monkeypatch.setattr(os, "posix_fadvise", lambda _, first, size, __: begun.append((first, size)))
+    copy_weights.main()
+    assert begun == [(0, 2000), (2000, 2000), (0, 2000)], (
+        "two of five thousand twice, then of three thousand once"
+    )
+    assert tree(home) == tree(shared)

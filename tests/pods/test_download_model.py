@@ -12,7 +12,10 @@ from typing import Any
 
 import pytest
 
+from ops.watch.view import view
 from pods import download_model
+from tests.ops.watch.seen import existing, seen
+from tests.waiting import eventually
 
 FILES = {
     "config.json": 2,
@@ -29,6 +32,9 @@ REFUSALS = {
     "RepositoryNotFoundError": "the hub has no such model, or not for this token (huggingFace.token)",
     "RevisionNotFoundError": "the hub has no such revision of it (a mirror may lag behind)",
 }
+
+
+JOB = {"kind": "Job", "metadata": {"name": "model-download"}}
 
 
 class Hub(types.ModuleType):
@@ -101,6 +107,25 @@ def test_every_model_is_downloaded_once_and_marked(hub: Hub, monkeypatch: pytest
     assert (hub.home / ".complete-openai--gpt-oss-120b-b5c9").read_text() == "55\n"
     run(monkeypatch, MODEL, DRAFT)
     assert hub.downloads == ["openai/gpt-oss-120b@b5c9", "nvidia/draft@main"]
+
+
+def test_how_far_a_download_is_is_told_as_who_watches_it_reads_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ""
+
+    def is_told() -> bool:
+        nonlocal said
+        said += capsys.readouterr().out
+        return "0.2 of 65.3 GB, 0 MB/s" in said
+
+    with download_model.told(tmp_path, 65_300_000_000, every=0.02):
+        with (tmp_path / "blob.incomplete").open("wb") as blob:
+            blob.truncate(200_000_000)
+        eventually(is_told)
+    logs = {"model-download": tuple(said.splitlines())}
+    weights = next(row for row in view(seen(JOB, logs=logs), (), existing().plan, embedded=False).rows)
+    assert (weights.subject, weights.detail) == ("weights", "0.2 of 65.3 GB, 0 MB/s")
 
 
 def test_a_tokenizer_is_not_taken_for_the_weights(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:

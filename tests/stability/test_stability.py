@@ -13,6 +13,8 @@ from ops.diff.changes import Action, ResourceChange
 from ops.diff.compare import resource_changes
 from ops.diff.consequences import NODE_GROUP
 from ops.fingerprint import KEY_VARIABLE
+from stacks.load import parse
+from stacks.rollout import settings
 from tests.golden_files import compare, compare_block
 from tests.project import PROJECT
 from tests.stability.changes import CHANGES, Change, synth
@@ -32,7 +34,8 @@ def distinguished(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @cache
 def found(change: Change) -> tuple[ResourceChange, ...]:
-    return tuple(resource_changes(synth(change.before), synth(change.after, change.renamed)))
+    decided = settings(parse(change.after, {"huggingFace"}))
+    return tuple(resource_changes(synth(change.before), synth(change.after, change.renamed), decided))
 
 
 def seen(change: Change) -> list[ResourceChange]:

@@ -77,15 +77,41 @@ def test_what_looks_like_one_is_hidden_anywhere(name: str) -> None:
     assert "[secret]" in said
 
 
+READABLE: dict[str, tuple[dict[str, Any], str]] = {
+    "an argument": ({"graph": {"decode": {"extraArgs": ["--hf-token", HF]}}}, "graph.decode.extraArgs[1]"),
+    "a part of one": (
+        {"graph": {"decode": {"extraArgs": [f"--hf-token={HF}"]}}},
+        "graph.decode.extraArgs[0]",
+    ),
+    "a variable": ({"graph": {"decode": {"env": {"MINE": f"nvapi-{MARKER}"}}}}, "graph.decode.env.MINE"),
+    "an address": (
+        {"monitoring": {"kind": "existing", "endpoint": f"http://me:{MARKER}@prometheus:9090"}},
+        "monitoring.endpoint",
+    ),
+    "a tag": ({"tags": {"more": {"key": "AKIAABCDEFGHIJKLMNOP"}}}, "tags.more.key"),
+}
+
+
+@pytest.mark.parametrize("encrypted", [False, True])
+@pytest.mark.parametrize("name", READABLE)
+def test_a_secret_in_what_everybody_can_read_is_refused(name: str, encrypted: bool) -> None:
+    """Encrypted in the stack file it would still be plain on the cluster."""
+    section, key = READABLE[name]
+    assert refusal(section, set(section) if encrypted else set()) == (
+        f"{PROJECT}:{key}: it holds what looks like a token, a key or a password, and goes to where everybody can "
+        "read it; take it out"
+    )
+
+
 def test_what_is_encrypted_is_hidden_in_any_section() -> None:
     section = {"graph": {"name": MARKER}}
-    assert f"graph.name: {MARKER!r}: string" in refusal(section, set())
-    assert "graph.name: [secret]: string" in refusal(section, {"graph"})
+    assert f"graph.name: {MARKER!r}: write" in refusal(section, set())
+    assert "graph.name: [secret]: write" in refusal(section, {"graph"})
 
 
 def test_what_is_no_secret_is_shown_beside_one() -> None:
     section = {"ingress": {**INGRESS, "host": "NO", "apiKeys": {"a": "x"}}}
-    assert "ingress.host: 'NO': string" in refusal(section, {"ingress"})
+    assert "ingress.host: 'NO': write" in refusal(section, {"ingress"})
     assert "graph.decode.maxNumTokens: 'few': " in refusal(
         {"graph": {"decode": {"maxNumTokens": "few"}}}, set()
     )
@@ -105,7 +131,7 @@ def test_a_long_value_is_cut() -> None:
 @pytest.mark.parametrize("namespace", ["dynamo-gptoss", "dynamo_gpt_oss"])
 def test_a_misspelt_namespace_is_no_other_program_s(namespace: str) -> None:
     own = {f"{PROJECT}:target": "mocker-disagg-cpu", f"{PROJECT}:cluster": json.dumps({"kind": "existing"})}
-    assert from_text(own | {"aws:region": "us-east-1", "kubernetes:context": "x"}, set())
+    assert from_text(own | {"aws:region": "us-east-1", "aws:profile": "p"}, set())
     with pytest.raises(ConfigError) as error:
         from_text(own | {f"{namespace}:graph": "{}"}, set())
     assert str(error.value) == f"{namespace}:graph: nothing reads keys of {namespace}; write {PROJECT}:graph"

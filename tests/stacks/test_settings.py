@@ -11,14 +11,16 @@ from facts.versions import DYNAMO
 from stacks.load import from_text, parse
 from stacks.settings import PROJECT, ConfigError, Settings
 from targets.catalogue import TARGETS
+from targets.knobs import GraphKnobs
 from tests.targets.instances import instance_names
 
 STACK: dict[str, Any] = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing", "efa": True}}
 TARGET_NAMES, INSTANCE_NAMES = ", ".join(TARGETS), ", ".join(INSTANCE_TYPES)
 ROLE_KEYS = (
     "replicas, maxReplicas, nodes, tensorParallel, pipelineParallel, expertParallel, maxNumTokens, maxBatchSize, "
-    "maxSeqLen, freeGpuMemoryFraction, chunkedPrefill, extraArgs, env"
+    "maxSeqLen, freeGpuMemoryFraction, chunkedPrefill, loader, extraArgs, env"
 )
+GRAPH_KEYS = ", ".join(str(field.alias) for field in GraphKnobs.model_fields.values())
 TOP_KEYS = ", ".join(str(field.alias) for field in Settings.model_fields.values())
 
 REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
@@ -40,11 +42,23 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "text for a mapping": (
         {"graph": {"decode": 5}},
-        "graph.decode: 5 is not an object; write its keys below it",
+        f"graph.decode: 5 is not an object; write its keys below it: {ROLE_KEYS}",
+    ),
+    "key of another section": (
+        {"graph": {"ttl": "3d"}},
+        f"graph.ttl: unknown key, given '3d' (did you mean tags.ttl?); known keys: {GRAPH_KEYS}",
+    ),
+    "number for a text of another form": (
+        {"cache": {"size": 100}},
+        "cache.size: 100 is not text; write a size in Gi or Ti, for example 100Gi",
     ),
     "mapping for a list": (
         {"graphs": {"name": "a"}},
         "graphs: {name} is not a list; write each item with a dash below it",
+    ),
+    "neither true nor false": (
+        {"pool": {"parallelPull": "fast"}},
+        "pool.parallelPull: 'fast' is not allowed; choose true or false",
     ),
     "below the bound": (
         {"graph": {"decode": {"replicas": 0}}},
@@ -53,6 +67,23 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     "above the bound": (
         {"graph": {"decode": {"freeGpuMemoryFraction": 1.5}}},
         "graph.decode.freeGpuMemoryFraction: 1.5: input should be less than or equal to 0.95",
+    ),
+    "truth for a number": (
+        {"graphs": [{"name": "a", "decode": {"replicas": True}}]},
+        "graphs[0].decode.replicas: True: a number is wanted",
+    ),
+    "what nobody sees": (
+        {"cluster": {"kind": "existing", "context": "a\u202eb"}},
+        "cluster.context: holds the character U+202E, which cannot be seen; leave it out",
+    ),
+    "what nobody sees, in a name and in a list": (
+        {"graph": {"decode": {"env": {"A\x00": "b"}, "extraArgs": ["--x", "\x1b[31m"]}}},
+        "graph.decode.env: holds the character U+0000, which cannot be seen; leave it out\n"
+        f"{PROJECT}:graph.decode.extraArgs[1]: holds the character U+001B, which cannot be seen; leave it out",
+    ),
+    "UltraServer of another kind, on nodes that are there": (
+        {"pool": {"capacity": {"ultraserver": "u-1"}}},
+        "pool.capacity.ultraserver: 'u-1' is not allowed; choose u-p6e-gb200x36 or u-p6e-gb200x72",
     ),
     "no number": (
         {"graph": {"decode": {"maxBatchSize": "many"}}},
@@ -66,21 +97,37 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         {"graph": {"decode": {"tensorParallel": 3}}},
         "graph.decode.tensorParallel: 3 is not allowed; choose one of 1, 2, 4 or 8",
     ),
+    "a time to live in words": (
+        {"tags": {"ttl": "2 days"}},
+        "tags.ttl: '2 days': write hours (48h), days (2d) or never",
+    ),
+    "another model": (
+        {"model": "openai/gpt-oss-20b"},
+        "model: unknown key, given 'openai/gpt-oss-20b': this program serves openai/gpt-oss-120b alone; `target` says "
+        "how",
+    ),
+    "another model of a graph": (
+        {"graph": {"model": "openai/gpt-oss-20b"}},
+        "graph.model: unknown key, given 'openai/gpt-oss-20b': this program serves openai/gpt-oss-120b alone; `target` "
+        "says how",
+    ),
     "no object name": (
         {"graph": {"name": "GPT_OSS"}},
-        "graph.name: 'GPT_OSS': string should match pattern '^[a-z0-9]([-a-z0-9]*[a-z0-9])?$'",
+        "graph.name: 'GPT_OSS': write lower-case letters, digits and dashes, no dash first or last, for example team-a",
     ),
     "no variable name": (
         {"graph": {"decode": {"env": {"1X": "y"}}}},
-        "graph.decode.env.1X: '1X': string should match pattern '^[A-Za-z_][A-Za-z0-9_]*$'",
+        "graph.decode.env.1X: '1X': write letters, digits and underscores, no digit first, for example DYN_LOG",
     ),
     "no commit": (
         {"graph": {"draftRevision": "main"}},
-        "graph.draftRevision: 'main': string should match pattern '^[0-9a-f]{40}$'",
+        "graph.draftRevision: 'main': write the 40 digits of a commit, no branch or tag, for example "
+        "0123456789abcdef0123456789abcdef01234567",
     ),
     "no digest": (
         {"graph": {"image": {"digest": "sha256:1"}}},
-        "graph.image.digest: 'sha256:1': string should match pattern '^sha256:[0-9a-f]{64}$'",
+        "graph.image.digest: 'sha256:1': write sha256: and 64 digits, for example "
+        f"sha256:{'0123456789abcdef' * 4}",
     ),
     "no version": (
         {"graph": {"dynamoVersion": "1.2"}},
@@ -216,6 +263,23 @@ def test_an_encrypted_token_is_taken_and_hidden() -> None:
     assert "hf_secret" not in repr(settings)
 
 
+@pytest.mark.parametrize(
+    ("key", "cluster", "written"),
+    [
+        ("kubernetes:context", {"kind": "existing"}, "cluster: { context: … }"),
+        ("kubernetes:kubeconfig", {"kind": "existing", "context": "c"}, "cluster: { kubeconfig: … }"),
+        ("aws:profile", {"kind": "eks", "region": "us-east-2"}, "cluster: { aws: { profile: … } }"),
+    ],
+)
+def test_a_providers_key_that_would_lead_elsewhere_is_refused(
+    key: str, cluster: dict[str, Any], written: str
+) -> None:
+    config = {f"{PROJECT}:target": "mocker-disagg-cpu", f"{PROJECT}:cluster": json.dumps(cluster), key: "x"}
+    with pytest.raises(ConfigError) as refusal:
+        from_text(config, set())
+    assert str(refusal.value) == f"{key}: nothing reads it; write {PROJECT}:{written}"
+
+
 def test_structured_values_come_as_json_and_the_target_as_text() -> None:
     config = {
         f"{PROJECT}:target": "mocker-disagg-cpu",
@@ -226,8 +290,8 @@ def test_structured_values_come_as_json_and_the_target_as_text() -> None:
     with pytest.raises(ConfigError) as refusal:
         from_text({**config, f"{PROJECT}:graph": "gpt-oss", f"{PROJECT}:ngc": "nvapi-1"}, set())
     assert str(refusal.value).splitlines() == [
-        f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it",
-        f"{PROJECT}:ngc: [secret] is not an object; write its keys below it",
+        f"{PROJECT}:graph: 'gpt-oss' is not an object; write its keys below it: {GRAPH_KEYS}",
+        f"{PROJECT}:ngc: [secret] is not an object; write its keys below it: apiKey, awsSecret",
     ]
 
 

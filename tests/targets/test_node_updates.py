@@ -2,8 +2,9 @@
 
 import pytest
 
+from targets.assumptions import Assumptions
 from targets.node_updates import needs_new_nodes, refusal, silence
-from targets.timeline import Assumptions
+from targets.timeline import Setting
 
 
 @pytest.mark.parametrize(
@@ -24,9 +25,11 @@ def test_only_what_a_node_has_for_life_takes_another_node(changed: list[str], ne
 def test_nodes_one_after_the_other_take_as_many_rounds_and_one_load() -> None:
     """Weights are loaded once, by the graph that comes up on the last of them."""
     round_ = Assumptions().gpu_boot + Assumptions().pull
-    assert silence(3, at_once=False) - silence(1, at_once=False) == pytest.approx(2 * round_)
-    assert silence(3, at_once=True) == silence(1, at_once=True) == silence(1, at_once=False)
-    assert silence(1, at_once=True) > round_
+    setting = Setting(gpus=8)
+    one = silence(1, setting, at_once=False)
+    assert silence(3, setting, at_once=False) - one == pytest.approx(2 * round_)
+    assert silence(3, setting, at_once=True) == silence(1, setting, at_once=True) == one
+    assert one > round_
 
 
 def test_a_block_without_spare_nodes_is_emptied_first() -> None:

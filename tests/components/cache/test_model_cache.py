@@ -12,7 +12,7 @@ from manifests.services import secrets
 from ops.evaluate import Resource
 from targets.plan import all_weights
 from tests.components.recording import Retained, deploy, held, named
-from tests.plans import resolved
+from tests.plans import ON_CLUSTER, evaluated, resolved
 
 
 def cache(**more: Any) -> Callable[[], None]:
@@ -43,7 +43,7 @@ def test_the_claim_takes_the_volume_of_a_lustre_file_system() -> None:
     assert (spec["volumeName"], spec["storageClassName"]) == ("model-cache-dynamo", "")
     pod = named(recorder, "model-download", ":Job").inputs["spec"]["template"]["spec"]
     (own_root,) = pod["initContainers"]
-    assert own_root["command"] == ["chown", "1000:1000", "/opt/models"]
+    assert own_root["command"] == ["python3", "-c", "import os; os.chown('/opt/models', 1000, 1000)"]
     assert own_root["securityContext"]["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN"]}
     assert "runAsUser" not in pod["containers"][0]["securityContext"]
 
@@ -72,6 +72,55 @@ def test_no_other_cache_has_a_root_container() -> None:
         "template"
     ]["spec"]
     assert "initContainers" not in pod
+
+
+AIPERF = "nvcr.io/nvidia/ai-dynamo/aiperf:0.13.0"
+
+
+@pytest.mark.parametrize(
+    ("config", "image", "archs"),
+    [
+        # Whether AIPerf's image is for ARM64, too, is not known.
+        ({}, AIPERF, ["amd64"]),
+        ({"graph": {"image": {"tag": "1.4.2-ours"}}}, AIPERF, ["amd64"]),
+        (
+            {
+                "graph": {
+                    "image": {"repository": "registry.example.com/vllm", "tag": "1.4.2", "archs": ["amd64"]}
+                }
+            },
+            "registry.example.com/vllm:1.4.2",
+            ["amd64"],
+        ),
+        (
+            {
+                "graph": {"image": {"repository": "registry.example.com/vllm", "tag": "1.4.2"}},
+                "cache": {"image": "registry.example.com/aiperf:0.13.0"},
+            },
+            "registry.example.com/aiperf:0.13.0",
+            ["amd64", "arm64"],
+        ),
+        (
+            {"target": "trtllm-agg-gb200", "graph": {"dynamoVersion": "1.4.2"}},
+            "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2",
+            ["amd64", "arm64"],
+        ),
+    ],
+    ids=["default", "own tag", "own registry", "own small image", "ARM64"],
+)
+def test_the_download_runs_in_a_small_image_that_nodes_reach(
+    config: dict[str, Any], image: str, archs: list[str]
+) -> None:
+    made = evaluated(**{"target": "vllm-disagg-h100", **ON_CLUSTER, **config})
+    (job,) = [each for each in made.resources if each.name == "model-download" and each.type.endswith(":Job")]
+    pod = job.inputs["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["image"] == image
+    assert container["command"][0] == "python3"
+    (term,) = pod["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][
+        "nodeSelectorTerms"
+    ]
+    assert [each["values"] for each in term["matchExpressions"]] == [archs]
 
 
 def rotated(token: str) -> dict[str, Resource]:

@@ -56,11 +56,11 @@ def test_the_benchmark_waits_for_its_claim_its_commands_and_the_graph() -> None:
             "benchmark.shape: 10000/1500 makes sequences of 10000 tokens for prefill workers, which take 9000; choose "
             "a shorter one, or raise graph.prefill.maxSeqLen",
         ),
-        ({"image": "aiperf"}, "benchmark.image: 'aiperf': says no version; write aiperf:0.13.0 or a digest"),
+        ({"image": "aiperf"}, "benchmark.image: 'aiperf': says no version; write aiperf:TAG or a digest"),
         ({"sweep": [4, 4]}, "benchmark: {sweep}: sweep names a concurrency twice; raise repetitions instead"),
         (
             {"gpuTelemetry": ["dcgm:9400"]},
-            "benchmark.gpuTelemetry[0]: 'dcgm:9400': string should match pattern",
+            "benchmark.gpuTelemetry[0]: 'dcgm:9400': write an address that begins with http:// or https://",
         ),
     ],
 )

@@ -28,3 +28,18 @@ def test_the_end_of_a_stacks_time_is_there_before_anything_is_paid_for() -> None
     assert {"name": "STACK", "value": "variant"} in shrink["env"]
     assert cron_job.urn in pool.dependencies
     assert one(evaluation, "PodIdentityAssociation", "shrink-gpu-pools").urn in pool.dependencies
+
+
+def test_on_gb200_the_clock_runs_in_an_image_that_is_for_arm64() -> None:
+    """CPU nodes are ARM64 there, too. A pod that cannot start ends nothing, and GPUs go on being paid."""
+    evaluation = plans.evaluated(
+        target="trtllm-agg-gb200",
+        cluster={"kind": "existing"},
+        platform={"install": False},
+        graph={"dynamoVersion": "1.4.2"},
+        tags={"ttl": "8h"},
+    )
+    pod = one(evaluation, "CronJob", "time-to-live").inputs["spec"]["jobTemplate"]["spec"]["template"]["spec"]
+    (look,) = pod["containers"]
+    assert look["image"] == "nvcr.io/nvidia/ai-dynamo/tensorrtllm-runtime:1.4.2"
+    assert look["command"][0] == "python3"

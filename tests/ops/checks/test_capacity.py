@@ -95,7 +95,7 @@ def test_an_active_block_of_the_pools_zone_and_type_is_fine() -> None:
         (
             {"State": "scheduled"},
             f"pool.active: true, but Capacity Block {ID} is scheduled (from 2026-01-01T00:00:00Z to None); set it to "
-            "false until the block is active",
+            "false until the block is active, or run `up` with --wait-for-block",
         ),
         (
             {"ReservationType": "default"},

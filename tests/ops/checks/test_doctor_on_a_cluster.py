@@ -122,7 +122,8 @@ WRONG: dict[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "GPUs of others": (
         {"pods": [pod("theirs", 4), pod("dynamo", 4)]},
         {},
-        "GPUs of pool: the stack wants 8, 4 of 8 on 1 nodes are free; free some, or make the graph smaller",
+        "GPUs of pool: the stack wants 8, 4 of 8 on 1 nodes are free, taken by p in theirs (4); free some, "
+        "name other nodes in pool.nodeSelector, or make the graph smaller (replicas, tensorParallel)",
     ),
     "no GPU node": (
         {"nodes": [node(8, **{PRODUCT: "NVIDIA-L4"})]},

@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
+from manifests.names import RETAINED
 from ops.deploy import apply
+from ops.synth import manifests
+from tests.ops.deploy.clusters import obj
+from tests.plans import evaluated
 
 JOB = {
     "apiVersion": "batch/v1",
@@ -50,3 +54,74 @@ def test_a_job_that_does_not_ask_for_it_is_left_alone() -> None:
     job = JOB | {"metadata": {"name": "theirs"}}
     apply._apply(kubectl, job, job)
     assert kubectl.verbs == ["apply"]
+
+
+class Taken(Kubectl):
+    """A cluster with one object of a stack."""
+
+    def __init__(self, there: dict[str, Any]) -> None:
+        super().__init__()
+        self.there = there
+
+    def __call__(self, *arguments: str, stdin: str = "") -> str:
+        verb, kind, *_ = arguments
+        if verb != "get":
+            return super().__call__(*arguments, stdin=stdin)
+        if "--selector=dynamo-gpt-oss/stack" not in arguments:
+            return ""
+        same = kind.partition(".")[0] == self.there["kind"]
+        return json.dumps({"items": [self.there] if same else []})
+
+
+def theirs(kind: str, name: str, **labels: str) -> dict[str, Any]:
+    made = obj(kind, name, "dynamo", labels={"dynamo-gpt-oss/stack": "theirs", **labels})
+    times = {"uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return made | {"metadata": made["metadata"] | times}
+
+
+EMBEDDED = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}, "platform": {"install": False}}
+
+
+def test_another_stacks_objects_are_not_taken_over() -> None:
+    evaluation = evaluated("mine", **EMBEDDED)
+    graph = next(r.inputs for r in manifests(evaluation) if r.inputs["kind"] == apply.GRAPH_KIND)
+    there = theirs(apply.GRAPH_KIND, graph["metadata"]["name"]) | {"apiVersion": graph["apiVersion"]}
+    kubectl = Taken(there)
+    with pytest.raises(apply.TakenError) as error:
+        apply.apply(evaluation, "dynamo", kubectl, wait=lambda _: None, end=lambda _: None, report=print)
+    assert str(error.value) == (
+        f"cluster.namespace: the stack theirs has dynamographdeployment/{graph['metadata']['name']} in dynamo; choose "
+        "another namespace, or take that stack down"
+    )
+    assert kubectl.verbs == []
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        theirs("DynamoGraphDeployment", "of-another-name"),
+        theirs("PersistentVolumeClaim", "model-cache", **RETAINED),
+    ],
+)
+def test_other_names_and_retained_weights_are_not_in_the_way(there: dict[str, Any]) -> None:
+    evaluation = evaluated("mine", **EMBEDDED)
+    assert apply.members(Taken(there), evaluation, "dynamo") == []
+    apply._refuse_taken([there], [r.inputs for r in manifests(evaluation)], "dynamo")
+
+
+@pytest.mark.parametrize("going", [False, True])
+def test_what_is_being_removed_is_waited_for(going: bool) -> None:
+    """A `down` that was killed at the namespace leaves it terminating, where nothing can be made."""
+    job = obj("Job", "model-download", "dynamo")
+    found = job | {"metadata": job["metadata"] | ({"deletionTimestamp": "now"} if going else {})}
+    asked: list[tuple[str, ...]] = []
+    said: list[str] = []
+
+    def kubectl(*arguments: str, stdin: str = "") -> str:
+        asked.append(arguments)
+        return json.dumps(found) if arguments[0] == "get" else ""
+
+    assert apply._settled(kubectl, job, said.append) == (None if going else found)
+    waited = ("wait", "--for=delete", "Job.batch/model-download", "--namespace=dynamo", "--timeout=120s")
+    assert (waited in asked) == going
+    assert said == (["wait for job/model-download, which is being removed"] if going else [])

@@ -1,5 +1,6 @@
 """`up` and `down` on the embedded cluster: in which order, and what is left. On a real one: tests/embedded."""
 
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,8 @@ import pytest
 from embedded import cluster
 from manifests.names import RETAINED
 from ops.checks import existing_cluster
-from ops.deploy import deploy, embedded, preflight, teardown
-from ops.deploy.destination import Deployer
+from ops.deploy import deploy, embedded, preflight, removal, room, teardown
+from ops.deploy.destination import Deployer, DestinationError
 from ops.evaluate import Evaluation
 from ops.stack.stack import Stack
 from tests.ops.deploy.clusters import obj
@@ -22,7 +23,11 @@ CONFIG: dict[str, Any] = {
     "cluster": {"kind": "existing"},
     "platform": {"install": False},
 }
-NOTHING = Evaluation(stack="mine", resources=(), outputs={"endpoint": "e"})
+NOTHING = Evaluation(
+    stack="mine",
+    resources=(),
+    outputs={"endpoint": "e", "portForward": "kubectl port-forward service/g-frontend 8000:8000"},
+)
 
 
 @pytest.fixture
@@ -31,7 +36,7 @@ def mine() -> Stack:
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+def done(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
     """What was done to the cluster, in order; every step of others is one that says so."""
     steps: list[str] = []
 
@@ -42,9 +47,10 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
         return run
 
+    monkeypatch.setattr(deploy, "CACHE", tmp_path_factory.mktemp("cache"))
     monkeypatch.setattr(deploy, "evaluate", lambda *_: NOTHING)
     monkeypatch.setattr(deploy, "deployer", lambda *_: Deployer.KUBECTL)
-    monkeypatch.setattr(embedded, "start", step("start"))
+    monkeypatch.setattr(embedded, "start", step("start", lambda *_, **__: '{"items": []}'))
     monkeypatch.setattr(embedded, "start_data_plane", step("data plane"))
     monkeypatch.setattr(embedded, "add_cpu_node", step("CPU node"))
     monkeypatch.setattr(embedded, "add_gpu_nodes", step("GPU nodes"))
@@ -52,6 +58,7 @@ def done(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     monkeypatch.setattr(embedded, "live_endpoints", step("endpoints", {"liveEndpoint": "http://l"}))
     monkeypatch.setattr(preflight, "check", step("preflight"))
     monkeypatch.setattr(existing_cluster, "check", step("drivers"))
+    monkeypatch.setattr(room, "check", step("room"))
     monkeypatch.setattr(cluster, "stop", step("stop"))
     yield steps
 
@@ -88,6 +95,7 @@ def test_gpu_nodes_come_once_the_weights_are_there(
     assert done[2:] == [
         "preflight",
         "drivers",
+        "room",
         "CPU node",
         "GPU nodes",
         "waited for Job",
@@ -105,7 +113,8 @@ def test_down_keeps_the_weights_and_ends_the_cluster_with_its_last_stack(
     gone: list[str] = []
     said: list[str] = []
     monkeypatch.setattr(cluster, "is_running", lambda _: True)
-    monkeypatch.setattr(deploy, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "evaluate", lambda *_: NOTHING)
     monkeypatch.setattr(teardown, "order", lambda *_: [graph, claim])
     monkeypatch.setattr(
         teardown, "tear_down", lambda objects, *_, **__: gone.extend(o["kind"] for o in objects)
@@ -128,8 +137,93 @@ def test_what_a_stopped_cluster_still_holds_is_taken_down_with_it(
     mine: Stack, done: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Its state has the objects; they would be there again with the next `up`."""
-    monkeypatch.setattr(deploy, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "evaluate", lambda *_: NOTHING)
     monkeypatch.setattr(teardown, "tear_down", lambda *_, **__: done.append("tear down"))
     monkeypatch.setattr(embedded, "is_used", lambda *_: False)
     deploy.down(mine, told, state=tmp_path)
     assert done == ["start", "tear down", "nodes away", "stop"]
+
+
+def test_a_cluster_that_cannot_be_started_is_ended_if_that_is_asked_for(
+    mine: Stack, done: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def start(*_: object) -> None:
+        raise cluster.ClusterError("etcd ended: no space left on device")
+
+    monkeypatch.setattr(embedded, "start", start)
+    with pytest.raises(DestinationError) as error:
+        deploy.down(mine, told, state=tmp_path)
+    assert str(error.value) == (
+        "etcd ended: no space left on device\nWhat is on it cannot be asked for: `make down STACK=mine "
+        "ARGS='--embedded --force'` ends it with all stacks that are on it"
+    )
+    assert not done
+    deploy.down(mine, told, force=True, state=tmp_path)
+    assert done == ["stop"]
+
+
+def test_a_real_cluster_is_not_ended(done: list[str], tmp_path: Path) -> None:
+    real = of_file(stack_file("mine", **CONFIG))
+    with pytest.raises(DestinationError) as error:
+        deploy.down(real, told, force=True, state=tmp_path)
+    assert str(error.value) == (
+        "--force: mine is not on the embedded cluster, and no other is ended with all that is on it"
+    )
+    assert not done
+
+
+def test_an_up_waits_for_another_of_the_same_stack(
+    mine: Stack, done: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    began, may_end, said = threading.Event(), threading.Event(), list[str]()
+    monkeypatch.setattr(embedded, "is_used", lambda *_: False)
+    monkeypatch.setattr(removal, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "evaluate", lambda *_: NOTHING)
+    monkeypatch.setattr(teardown, "tear_down", lambda *_, **__: 0)
+
+    def apply(*_: object, **__: object) -> str:
+        began.set()
+        assert may_end.wait(60)
+        done.append("applied")
+        return "0 changes"
+
+    monkeypatch.setattr(deploy, "_apply", apply)
+
+    def say(line: str) -> None:
+        said.append(line)
+        may_end.set()
+
+    first = threading.Thread(target=lambda: deploy.up(mine, told, state=tmp_path))
+    first.start()
+    assert began.wait(60)
+    deploy.down(mine, say, state=tmp_path)
+    first.join()
+    assert said[0] == "waiting for another up or down of mine"
+    assert done.index("applied") < done.index("stop")
+
+
+@pytest.mark.parametrize("secret", [(), ("huggingFace",)])
+def test_up_says_that_encrypted_values_stay_closed_without_a_cli(
+    secret: tuple[str, ...], done: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    file = stack_file("mine", secret, **CONFIG, huggingFace={"token": "[secret]"} if secret else {})
+    monkeypatch.setattr(deploy, "_apply", lambda *_, **__: "0 changes")
+    said: list[str] = []
+    deploy.up(of_file(file, embedded=True, own_nodes=True), said.append, state=tmp_path)
+    assert done[0] == "start"
+    closed = [line for line in said if "only a Pulumi CLI opens encrypted values" in line]
+    assert [line.partition(": ")[0] for line in closed] == [f"dynamo-gpt-oss:{key}" for key in secret]
+
+
+def test_who_ends_an_up_learns_what_stays_and_how_to_go_on(mine: Stack) -> None:
+    assert deploy.what_stays(mine) == (
+        "What is made of mine stays: `make up STACK=mine ARGS=--embedded` goes on from there, `make down STACK=mine` "
+        "takes it away, `make status STACK=mine` says how it is"
+    )
+    cluster = {"kind": "eks", "region": "us-east-1"}
+    pool = {"zones": ["us-east-1a"], "capacity": {"kind": "on-demand"}}
+    on_aws = of_file(stack_file("prod", target="trtllm-disagg-b200", cluster=cluster, pool=pool))
+    assert deploy.what_stays(on_aws).startswith(
+        "What is made of prod stays and is paid for: `make up STACK=prod` goes"
+    )

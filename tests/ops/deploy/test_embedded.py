@@ -88,3 +88,11 @@ def test_a_cluster_is_used_by_anything_of_anybodys(
         return "something/there\n" if answers and words[1].startswith(answers) else "\n"
 
     assert embedded.is_used(kubectl, tmp_path) is bool(answers)
+
+
+def test_a_port_that_another_holds_is_told_with_the_one_to_write() -> None:
+    assert list(embedded.notes({"liveEndpoint": "http://127.0.0.1:8000"})) == [embedded.SIMULATED]
+    assert list(embedded.notes({"liveEndpoint": "none: not run here"})) == [embedded.SIMULATED]
+    assert list(embedded.notes({"liveEndpoint": "http://127.0.0.1:40491"}))[1:] == [
+        "Port 8000 is another's: where the guides say http://localhost:8000, write http://127.0.0.1:40491"
+    ]

@@ -20,7 +20,13 @@ def test_each_is_gone_before_the_next_is_deleted() -> None:
 
     cluster, said = Cluster(there), list[str]()
     removed = tear_down(
-        [GRAPH, CLAIM], cluster, said.append, timeout=60, clock=cluster.clock, sleep=cluster.sleep
+        [GRAPH, CLAIM],
+        cluster,
+        said.append,
+        stack="mine",
+        timeout=60,
+        clock=cluster.clock,
+        sleep=cluster.sleep,
     )
     assert (removed, cluster.seconds) == (2, 2)
     assert said == ["remove dynamographdeployment/g", "remove persistentvolumeclaim/weights"]
@@ -32,13 +38,21 @@ def test_a_graph_is_gone_with_its_pods() -> None:
         return [*graph, *([obj("Pod", "g-0")] if seconds < 3 else [])]
 
     cluster = Cluster(there)
-    tear_down([GRAPH], cluster, print, timeout=60, clock=cluster.clock, sleep=cluster.sleep)
+    tear_down([GRAPH], cluster, print, stack="mine", timeout=60, clock=cluster.clock, sleep=cluster.sleep)
     assert cluster.seconds == 3
 
 
 def test_what_is_not_there_is_neither_deleted_nor_counted() -> None:
     cluster = Cluster(lambda _: ())
-    assert tear_down([GRAPH, CLAIM], cluster, print, timeout=60) == 0
+    assert tear_down([GRAPH, CLAIM], cluster, print, stack="mine", timeout=60) == 0
+    assert cluster.deleted == []
+
+
+def test_what_was_made_for_another_stack_is_left() -> None:
+    """Of a copied stack file: the namespace and the names are the other's too."""
+    theirs = obj("DynamoGraphDeployment", "g", labels={"dynamo-gpt-oss/stack": "theirs"})
+    cluster = Cluster(lambda _: [theirs])
+    assert tear_down([GRAPH], cluster, print, stack="mine", timeout=60) == 0
     assert cluster.deleted == []
 
 
@@ -46,7 +60,9 @@ def test_what_stays_is_named_with_its_finalizers_and_nothing_is_forced() -> None
     stuck = GRAPH | {"metadata": GRAPH["metadata"] | {"finalizers": ["nvidia.com/finalizer"]}}
     cluster = Cluster(lambda _: [stuck, obj("Pod", "g-0")])
     with pytest.raises(NotReadyError) as stays:
-        tear_down([stuck, CLAIM], cluster, print, timeout=10, clock=cluster.clock, sleep=cluster.sleep)
+        tear_down(
+            [stuck, CLAIM], cluster, print, stack="mine", timeout=10, clock=cluster.clock, sleep=cluster.sleep
+        )
     assert str(stays.value) == (
         "dynamographdeployment/g is not gone after 10 s: dynamographdeployment/g (finalizers nvidia.com/finalizer), "
         "pod/g-0 is still there; no finalizer was cleared: see what its controller waits for, then run down again"

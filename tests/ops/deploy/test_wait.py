@@ -1,15 +1,15 @@
 """Waiting for objects, and what is said about one that will not become ready."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import pytest
 
-from ops.deploy.wait import POLL_SECONDS, UNSCHEDULABLE_SECONDS, NotReadyError, Waiter
+from embedded.processes import Report
+from ops.deploy.wait import FINAL_SECONDS, POLL_SECONDS, NotReadyError, Waiter
+from ops.watch.reasons import Reason
 from tests.ops.deploy.clusters import Cluster, Object, obj
 
 GRAPH = obj("DynamoGraphDeployment", "g", annotations={"pulumi.com/waitFor": "condition=Ready"})
-GPU = "nvidia.com/gpu.product"
 
 
 def graph(status: str = "False", message: str = "", seen: int = 1) -> Object:
@@ -22,30 +22,17 @@ def job(condition: str | None = None, message: str = "") -> Object:
     return obj("Job", "model-download", status={"conditions": conditions})
 
 
-def pod(name: str, gpus: int, node: str | None = None, **labels: str) -> Object:
-    """A pod of the graph that wants GPUs of a B200 node; refused by the scheduler where it has no node."""
-    refused = {"type": "PodScheduled", "reason": "Unschedulable", "message": "0/3 nodes\n  are available"}
-    term = {"matchExpressions": [{"key": GPU, "operator": "In", "values": ["NVIDIA-B200"]}]}
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
-    limits = {"limits": {"nvidia.com/gpu": str(gpus)}} if gpus else {}
-    return obj(
-        "Pod",
-        name,
-        labels=labels,
-        spec={
-            "containers": [{"resources": limits}],
-            "affinity": {"nodeAffinity": required},
-            **({"nodeName": node} if node else {}),
-        },
-        status={"phase": "Running" if node else "Pending", "conditions": [] if node else [refused]},
-    )
+def waiter(
+    cluster: Cluster, said: Report, why: Callable[[], Sequence[Reason]] = lambda: (), timeout: float = 60
+) -> Waiter:
+    return Waiter(cluster, said, why=why, timeout=timeout, clock=cluster.clock, sleep=cluster.sleep)
 
 
 def wait(
     there: Callable[[float], Sequence[Object]], target: Object = GRAPH, timeout: float = 60
 ) -> tuple[Cluster, list[str]]:
     cluster, said = Cluster(there), list[str]()
-    Waiter(cluster, said.append, timeout=timeout, clock=cluster.clock, sleep=cluster.sleep)(target)
+    waiter(cluster, said.append, timeout=timeout)(target)
     return cluster, said
 
 
@@ -87,63 +74,33 @@ def test_a_job_that_failed_is_not_waited_for() -> None:
         wait(lambda _: [job("Failed", "BackoffLimitExceeded")], job())
 
 
-NODE = obj("Node", "n1", None, labels={GPU: "NVIDIA-B200"}, status={"allocatable": {"nvidia.com/gpu": "8"}})
+@pytest.mark.parametrize("of", ["", "g"])
+def test_what_nothing_will_change_ends_the_wait(of: str) -> None:
+    cluster = Cluster(lambda _: [graph()])
+    why = [Reason("decode", "no GPU is free", final=True, of=of)]
+    with pytest.raises(NotReadyError, match=r"^decode: no GPU is free$"):
+        waiter(cluster, print, lambda: why)(GRAPH)
+    assert cluster.seconds == FINAL_SECONDS, "a node may just be joining"
 
 
 @pytest.mark.parametrize(
-    ("others", "says"),
-    [
-        (
-            [NODE, pod("theirs", 6, "n1")],
-            "decode (pod g-decode-0) needs 4 GPUs on one node, and none has them free: node n1 has 8 × NVIDIA-B200, "
-            "6 taken; the scheduler says: 0/3 nodes are available",
-        ),
-        (
-            [],
-            "decode (pod g-decode-0) needs 4 GPUs on one node, and none has them free: the cluster has no node with "
-            "NVIDIA-B200; the scheduler says: 0/3 nodes are available",
-        ),
-    ],
-    ids=["taken", "none"],
+    "reason",
+    [Reason("decode", "no node yet", of="g"), Reason("job", "failed", final=True, of="other")],
+    ids=["may change", "of another object"],
 )
-def test_a_pod_without_room_is_told_with_what_the_nodes_have(others: list[Object], says: str) -> None:
-    worker = pod("g-decode-0", 4, **{"nvidia.com/dynamo-component": "decode"})
-    cluster = Cluster(lambda _: [graph(), worker, *others])
-    with pytest.raises(NotReadyError) as refused:
-        Waiter(cluster, print, timeout=60, clock=cluster.clock, sleep=cluster.sleep)(GRAPH)
-    assert str(refused.value) == says
-    assert cluster.seconds == UNSCHEDULABLE_SECONDS, "nodes may just be joining"
-
-
-def test_a_pod_without_gpus_is_told_in_the_scheduler_s_words() -> None:
-    with pytest.raises(
-        NotReadyError, match=r"^frontend-0 \(pod frontend-0\) cannot be placed: 0/3 nodes are available$"
-    ):
-        wait(lambda _: [graph(), pod("frontend-0", 0)])
-
-
-def test_a_refusal_that_goes_away_in_time_is_none() -> None:
-    def there(seconds: float) -> list[Object]:
-        joined = seconds % UNSCHEDULABLE_SECONDS == UNSCHEDULABLE_SECONDS - POLL_SECONDS
-        return [
-            graph("True" if seconds > 20 else "False"),
-            pod("g-decode-0", 4, "n1" if joined else None),
-            NODE,
-        ]
-
-    cluster, _ = wait(there)
+def test_other_reasons_do_not(reason: Reason) -> None:
+    cluster = Cluster(lambda seconds: [graph("True" if seconds > 20 else "False")])
+    waiter(cluster, print, lambda: [reason])(GRAPH)
     assert cluster.seconds > 20
 
 
-def test_the_cluster_is_asked_for_the_pods_of_the_object_alone() -> None:
-    cluster, _ = wait(lambda seconds: [job("Complete") if seconds else job()], job())
-    pods: list[Any] = [each for each in cluster.asked if each[1] == "pods"]
-    assert pods == [
-        (
-            "get",
-            "pods",
-            "--namespace=ns",
-            "--selector=batch.kubernetes.io/job-name=model-download",
-            "--output=json",
-        )
-    ]
+def test_a_reason_that_goes_away_in_time_is_none() -> None:
+    cluster = Cluster(lambda seconds: [graph("True" if seconds > 20 else "False")])
+    final = Reason("decode", "no GPU is free", final=True, of="g")
+
+    def why() -> list[Reason]:
+        joined = cluster.seconds % FINAL_SECONDS == FINAL_SECONDS - POLL_SECONDS
+        return [] if joined else [final]
+
+    waiter(cluster, print, why)(GRAPH)
+    assert cluster.seconds > 20

@@ -41,7 +41,7 @@ def test_replacements_are_called_where_they_are_sure(
     kind: str, before: Mapping[str, Any], after: Mapping[str, Any], forcing: tuple[str, ...]
 ) -> None:
     base, head = ({"resources": [resource(kind, inputs)]} for inputs in (before, after))
-    (change,) = resource_changes(base, head)
+    (change,) = resource_changes(base, head, {})
     assert change.component == "cache"
     assert change.replaced_for == forcing
     assert change.action is (Action.REPLACE if forcing else Action.UPDATE)
@@ -57,7 +57,7 @@ def test_a_resource_s_own_rule_forces_its_replacement() -> None:
         }
         for value in ("1", "2")
     )
-    (change,) = resource_changes(base, head)
+    (change,) = resource_changes(base, head, {})
     assert change.replaced_for == ("metadata.annotations.a/topology",)
 
 

@@ -5,15 +5,17 @@ from typing import Any
 
 import pytest
 
-from ops.diff.changes import Action, ResourceChange
+from ops.diff.changes import Action, DiffFormat, ResourceChange
 from ops.diff.compare import resource_changes
-from ops.diff.diff import DiffFormat, StackDiff, render
+from ops.diff.diff import StackDiff, render
 from ops.diff.price_change import price_change
 from ops.diff.replacements import AWS
 from ops.evaluate import UNKNOWN, evaluate
 from ops.pulumi.stack_file import StackFile, stacks
+from targets.timeline import Copy, Setting, our_order
 from tests.project import PROJECT
 
+SETTINGS = {"gpu-nodes": Setting(gpus=8)}
 GROUP, TEMPLATE, SUBNET = "eks/nodeGroup:NodeGroup", "ec2/launchTemplate:LaunchTemplate", "ec2/subnet:Subnet"
 
 
@@ -66,7 +68,7 @@ def pool(
 
 
 def changed(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, ResourceChange]:
-    return {change.name: change for change in resource_changes(before, after)}
+    return {change.name: change for change in resource_changes(before, after, SETTINGS)}
 
 
 def test_every_type_of_aws_in_every_stack_is_in_the_table() -> None:
@@ -89,6 +91,17 @@ def test_a_new_version_of_a_template_restarts_the_pool() -> None:
     shown = StackDiff(stack="prod", state="changed", resources=tuple(found.values()))
     assert f"        {message}\n" in render([shown], "main", DiffFormat.TEXT)
     assert f"  - **{message}**\n" in render([shown], "main", DiffFormat.MD)
+
+
+def test_new_nodes_are_silent_as_long_as_their_pool_s_timeline_says() -> None:
+    quick = Setting(gpus=8, cache="s3", copy=Copy.NODE, parallel_pull=True)
+    (change,) = (
+        each
+        for each in resource_changes(pool(), pool(subnet="b"), {"gpu-nodes": quick})
+        if each.name == "gpu-nodes"
+    )
+    minutes = our_order(quick.assumptions(), quick).paid_minutes
+    assert f"makes 2 GPU nodes anew, ~{minutes:.0f} min without" in change.downtime
 
 
 def test_a_block_s_running_nodes_are_refused_as_their_hook_would() -> None:
@@ -143,11 +156,11 @@ def test_options_of_an_earlier_revision_are_unknown() -> None:
 def test_a_renamed_stack_and_an_alias_are_the_same_resource() -> None:
     base = {"resources": [resource(SUBNET, "0", {"cidrBlock": "10.0.0.0/24"})]}
     head = {"resources": [resource(SUBNET, "a", {"cidrBlock": "10.0.0.0/24"})]}
-    assert {change.action for change in resource_changes(base, head)} == {Action.CREATE, Action.DELETE}
+    assert {change.action for change in resource_changes(base, head, {})} == {Action.CREATE, Action.DELETE}
     (new,) = head["resources"]
     new["aliases"] = ["urn:pulumi:other::p::aws:ec2/subnet:Subnet::0"]
     new["urn"] = new["urn"].replace(":s::", ":other::")
-    assert not resource_changes(base, head)
+    assert not resource_changes(base, head, {})
 
 
 def test_children_of_a_renamed_component_are_found_again() -> None:
@@ -159,7 +172,7 @@ def test_children_of_a_renamed_component_are_found_again() -> None:
         )
         return {"resources": [component, child]}
 
-    assert not resource_changes(synth("old"), synth("new", aliases=["urn:pulumi:s::p::x:Net::old"]))
+    assert not resource_changes(synth("old"), synth("new", aliases=["urn:pulumi:s::p::x:Net::old"]), {})
 
 
 @pytest.mark.parametrize(

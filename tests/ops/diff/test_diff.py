@@ -122,8 +122,8 @@ def test_a_changed_secret_is_changed_and_never_shown(repository: Repository) -> 
     done = repository.diff("token", "--format", "md")
     repository.git("checkout", "--quiet", "--force", "token")
     lines = [line.strip() for line in done.stdout.splitlines()]
-    assert "- `stringData`: [secret], changed" in lines
-    assert sum(line.startswith("- `stringData") or "→" in line for line in lines) == 1
+    assert "- `data`: [secret], changed" in lines
+    assert sum(line.startswith("- `data`") or "→" in line for line in lines) == 1
     assert "v1:first" not in done.stdout
     assert "v1:second" not in done.stdout
     assert "[secret " not in done.stdout
@@ -170,7 +170,12 @@ def test_a_head_that_is_refused_says_why(repository: Repository) -> None:
     done = repository.diff("batch")
     repository.git("checkout", "--quiet", "--force", "batch")
     assert done.returncode == 1
-    assert done.stderr == (
+    *progress, error = done.stderr.splitlines(keepends=True)
+    assert [line.partition(":")[0] for line in progress] == [f"{number} of 4" for number in range(1, 5)]
+    assert {line.partition("evaluated ")[2].strip() for line in progress} == {
+        f"{stack} of {where}" for stack in ("dev", "other") for where in ("batch", "the working tree")
+    }
+    assert error == (
         "error: --stack dev: it cannot be synthesised: dynamo-gpt-oss:graph.decode.maxBatchSize: 256 is above 128, "
         "the largest batch that target trtllm-disagg-b200 captures CUDA graphs for\n"
     )

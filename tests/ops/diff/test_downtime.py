@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from manifests.graph.deployment import graph_deployment
+from ops.diff.changes import DiffFormat
 from ops.diff.compare import resource_changes
-from ops.diff.diff import DiffFormat, StackDiff, render
+from ops.diff.diff import StackDiff, render
+from targets.timeline import Copy, Setting
 from tests import plans
 
+PLAIN = Setting(gpus=8)
 MINUTES = "min by the timeline's assumption)"
 
 
@@ -20,8 +23,8 @@ def synth(target: str, **said: Any) -> dict[str, Any]:
     return {"resources": [graph | {"replaceOnChanges": ["spec.backendFramework"]}]}
 
 
-def said(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
-    (change,) = resource_changes(before, after)
+def said(before: Mapping[str, Any], after: Mapping[str, Any], setting: Setting = PLAIN) -> str:
+    (change,) = resource_changes(before, after, {"gpu-nodes": setting})
     return change.downtime
 
 
@@ -38,7 +41,7 @@ def test_one_knob_of_one_role_restarts_the_workers_of_both(version: str) -> None
     )
     message = f"restarts 2 workers of graph gpt-oss-disagg: no answer for about one load time (~22 {MINUTES}"
     assert said(before, after) == message
-    (change,) = resource_changes(before, after)
+    (change,) = resource_changes(before, after, {"gpu-nodes": PLAIN})
     shown = StackDiff(stack="prod", state="changed", resources=(change,))
     assert f"        {message}\n" in render([shown], "main", DiffFormat.TEXT)
     assert f"  - **{message}**\n" in render([shown], "main", DiffFormat.MD)
@@ -82,6 +85,24 @@ def test_what_each_kind_of_change_costs(
 ) -> None:
     nodes = {"nodes": 2}
     assert said(synth(target, graph=base, pool=nodes), synth(target, graph=change, pool=nodes)) == message
+
+
+@pytest.mark.parametrize(
+    ("setting", "minutes"),
+    [
+        (PLAIN, 22),
+        (Setting(gpus=8, copy=Copy.POD), 8),
+        (Setting(gpus=8, cache="efs", copy=Copy.POD), 6),
+        (Setting(gpus=8, cache="s3", copy=Copy.POD), 5),
+        (Setting(gpus=8, cache="s3", copy=Copy.NODE), 4),
+        (Setting(gpus=8, cache="fsx", cache_rate=300), 7),
+    ],
+)
+def test_a_restart_takes_as_long_as_the_stack_s_timeline_says(setting: Setting, minutes: int) -> None:
+    """A pod of its own makes a copy anew; that of the node is there."""
+    after = synth("trtllm-disagg-b200", graph={"decode": {"maxBatchSize": 64}})
+    text = said(synth("trtllm-disagg-b200"), after, setting)
+    assert text.endswith(f"no answer for about one load time (~{minutes} {MINUTES}")
 
 
 def test_another_engine_makes_the_graph_anew() -> None:

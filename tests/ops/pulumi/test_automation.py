@@ -17,6 +17,7 @@ from ops.pulumi import automation, stack_config
 from ops.pulumi.command import PulumiError
 from ops.pulumi.locks import LockedError
 from ops.pulumi.stack_file import StackFile, StackFileError
+from ops.pulumi.state_files import DamagedStateError
 from ops.stack import kubeconfig
 from stacks.load import parse
 from tests.project import PROJECT
@@ -215,3 +216,17 @@ def test_the_cluster_of_another_stack(tmp_path: Path, monkeypatch: pytest.Monkey
         assert json.loads(path.read_text()) == {"clusters": []}
     assert not path.exists()
     assert any("acme/infra/prod" in str(call) for call, _ in called(calls))
+
+
+def test_a_damaged_state_on_the_embedded_cluster_is_told_before_pulumi_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / ".pulumi" / "stacks" / "ours" / "dev.json"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    monkeypatch.setattr(automation, "EMBEDDED_BACKEND", tmp_path)
+    for verb in (automation.open_stack, automation.make_stack):
+        with pytest.raises(DamagedStateError, match=r"Pulumi's state of dev in .* is damaged"):
+            verb(tmp_path, "dev", embedded=True)
+    with pytest.raises(DamagedStateError):
+        automation.is_at_home("dev")

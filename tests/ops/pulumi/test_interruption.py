@@ -28,6 +28,9 @@ if "destroy" not in given:
     answers = {{"version": "v3.272.0", "whoami": {WHO!r}, "stack export": '{{"version": 3, "deployment": {{}}}}'}}
     print(next((text for words, text in answers.items() if words in given), ""))
     sys.exit()
+import grpc
+from pulumi.runtime.proto import events_pb2, events_pb2_grpc
+
 told = []
 signal.signal(signal.SIGINT, lambda *_: told.append(1))
 print("deleting", flush=True)
@@ -36,7 +39,10 @@ while not told:
     signal.pause()
 while not (folder / "may end").exists():
     signal.sigtimedwait([], 0.01)
-print("cancelled", flush=True)
+event = events_pb2.EventRequest(event='{{"stdoutEvent": {{"message": "cancelled", "color": "never"}}}}')
+address = sys.argv[sys.argv.index("--event-log") + 1].removeprefix("tcp://")
+with grpc.insecure_channel(address) as channel:
+    events_pb2_grpc.EventsStub(channel).StreamEvents(iter([event]))
 (folder / "told").write_text(str(len(told)))
 sys.exit("error: update cancelled")
 """

@@ -12,6 +12,7 @@ from typing import Any, cast
 import pytest
 from pulumi import automation
 
+from components.aws.image_build import _Build
 from manifests.names import MANAGED_BY
 from ops.pulumi import pending
 
@@ -140,6 +141,26 @@ def test_an_update_killed_at_its_first_resource_is_mended() -> None:
 
 def test_what_is_only_pulumi_s_own_is_forgotten() -> None:
     stack = Pretended(asked("pulumi:providers:kubernetes", "cluster", {}))
+    stack.mend()
+    assert len(stack.resources()) == 1
+
+
+def test_an_image_build_is_asked_for_again() -> None:
+    stack = Pretended(asked(f"pulumi-python:{_Build._resource_type_name}", "image", {"tag": "1.2.1-abc"}))
+    stack.mend()
+    assert len(stack.resources()) == 1
+    assert not stack.said
+
+
+def test_a_dynamic_resource_that_nobody_called_repeatable_is_looked_for() -> None:
+    with pytest.raises(pending.PendingError, match="ImageBuilder"):
+        Pretended(asked("pulumi-python:dynamic/dynamo-gpt-oss:ImageBuilder", "image", {})).mend()
+
+
+def test_a_component_makes_nothing_itself() -> None:
+    operation = asked("dynamo-gpt-oss:index:BuiltImage", "image", {})
+    operation["resource"]["custom"] = False
+    stack = Pretended(operation)
     stack.mend()
     assert len(stack.resources()) == 1
 

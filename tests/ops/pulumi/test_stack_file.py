@@ -117,3 +117,8 @@ def test_a_stack_that_is_not_there_lists_those_that_are(project: Path) -> None:
     with pytest.raises(StackFileError) as error:
         StackFile.load(project, "acme/prod")
     assert str(error.value) == "--stack: 'prod' has no Pulumi.prod.yaml here; choose one of dev"
+    with pytest.raises(StackFileError) as error:
+        StackFile.load(project, "dve")
+    assert str(error.value).startswith(
+        "--stack: 'dve' has no Pulumi.dve.yaml here (did you mean dev?); choose"
+    )

@@ -1,12 +1,15 @@
 """A real cluster's endpoint: a port that kubectl forwards for as long as somebody wants it."""
 
 import os
+import re
 from pathlib import Path
 
 import psutil
 import pytest
 
+from embedded.cluster import ClusterError
 from ops.kubectl import OwnKubectl
+from ops.stack import cluster
 from ops.stack.cluster import EmbeddedCluster, EndpointError, RealCluster, reach
 from ops.stack.stack import Stack
 from tests.ops.stacks import stack
@@ -79,7 +82,7 @@ def test_what_kubectl_says_is_told(existing: Stack, tmp_path: Path) -> None:
         pass
     assert str(error.value) == (
         "cannot forward a port to service/gpt-oss-disagg-frontend: Error from server (NotFound): services "
-        '"gpt-oss-disagg-frontend" not found'
+        '"gpt-oss-disagg-frontend" not found\n`make status STACK=mine` says what is deployed'
     )
 
 
@@ -92,3 +95,27 @@ def test_a_stack_is_reached_where_it_is(tmp_path: Path, monkeypatch: pytest.Monk
     with reach(stack(CONFIG, embedded=True), state=tmp_path) as embedded:
         assert isinstance(embedded, EmbeddedCluster)
         assert embedded.state == tmp_path
+
+
+def test_a_graph_that_is_not_deployed_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for names, why in (
+        ("", "--stack: mine is not deployed; `make up STACK=mine` does it"),
+        ("dynamographdeployment/gpt-oss-disagg", "does not answer after 0 s"),
+    ):
+        monkeypatch.setattr(cluster, "embedded_kubectl", lambda _, names=names: lambda *_: names)
+        timeout = 600.0 if not names else 0.0
+        with (
+            pytest.raises(EndpointError, match=re.escape(why)),
+            EmbeddedCluster(stack(CONFIG, embedded=True), tmp_path).endpoint(timeout),
+        ):
+            pass
+
+
+def test_where_no_embedded_cluster_runs_it_says_so_at_once(tmp_path: Path) -> None:
+    with (
+        pytest.raises(ClusterError, match="the embedded cluster is not running: start it with `make up`"),
+        EmbeddedCluster(stack(CONFIG, embedded=True), tmp_path / "none").endpoint(600),
+    ):
+        pass

@@ -61,7 +61,11 @@ def test_nothing_of_aws_secrets_or_charts_is_taken_along() -> None:
 def test_nothing_is_built_or_scaled_there() -> None:
     config = moved(
         graph={
-            "image": {"build": {"region": "us-east-1"}, "pullSecret": "ngc"},
+            "image": {
+                "build": {"region": "us-east-1"},
+                "mirror": {"region": "us-east-1"},
+                "pullSecret": "ngc",
+            },
             "decode": {"maxReplicas": 2},
         },
         graphs=[{"name": "b", "decode": {"maxReplicas": 3, "replicas": 2}}],

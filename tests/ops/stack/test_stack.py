@@ -1,11 +1,14 @@
 """Which cluster a stack goes onto, and whether it brings its nodes along."""
 
+import shlex
 from pathlib import Path
 
 import pytest
 
 from ops.pulumi.stack_file import StackFileError
 from ops.stack.stack import find
+from tests.ops.stacks import of_file
+from tests.plans import stack_file
 
 CONFIG = """
 config:
@@ -46,3 +49,20 @@ def test_the_stack_of_the_embedded_cluster_finds_its_nodes_there() -> None:
 def test_a_stack_without_a_file_is_refused(project: Path) -> None:
     with pytest.raises(StackFileError, match="choose one of real"):
         find("none", project=project)
+
+
+@pytest.mark.parametrize(
+    ("own_nodes", "options", "line"),
+    [
+        (False, (), "make down STACK=mine"),
+        (True, (), "make down STACK=mine ARGS=--embedded"),
+        (False, ("--force",), "make down STACK=mine ARGS=--force"),
+        (True, ("--force",), "make down STACK=mine ARGS='--embedded --force'"),
+    ],
+)
+def test_messages_say_a_verb_as_it_can_be_typed(own_nodes: bool, options: tuple[str, ...], line: str) -> None:
+    config = {"target": "trtllm-disagg-b200", "cluster": {"kind": "existing"}, "platform": {"install": False}}
+    mine = of_file(stack_file("mine", **config), embedded=own_nodes, own_nodes=own_nodes)
+    assert mine.command("down", *options) == line
+    words = shlex.split(line)
+    assert words[0] == "make" and len(words) == 3 + bool(own_nodes or options)

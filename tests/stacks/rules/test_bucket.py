@@ -116,3 +116,9 @@ def test_a_bucket_of_the_stacks_own_costs_about_a_dollar_and_a_half_a_month() ->
     assert usd is not None
     assert 1.3 < usd * 730 < 1.6
     assert of_bucket(bucket="our-models") == [], "what is there is paid already"
+
+
+def test_a_node_may_copy_once_for_all_its_workers() -> None:
+    made = settings(cache={"kind": "s3", "localCopy": "node"})
+    assert made.main.cache.from_bucket
+    assert made.main.cache.node_folder == "/var/lib/kubelet/dynamo-gpt-oss/dynamo"

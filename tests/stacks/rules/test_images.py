@@ -1,9 +1,14 @@
 """Images that say two things, or not their release: each refusal with its whole message, and what is not refused."""
 
+from typing import Any
+
 import pytest
 
+from manifests.services.secrets import PULL_SECRET
+from stacks.load import parse
 from stacks.rules.graphs import knob_problems
-from stacks.rules.images import image_problems
+from stacks.rules.images import image_problems, mirror_problems
+from stacks.settings import ConfigError
 from targets.plan import GraphPlan
 from tests.plans import resolved
 
@@ -13,6 +18,7 @@ OLD_GUIDE = "trtllm-disagg-b200-0.4"
 DIGEST = "sha256:" + "0" * 64
 COMMIT = "0" * 40
 BUILD = {"gitRef": COMMIT, "region": "us-east-1"}
+MIRROR = {"region": "us-east-2"}
 
 REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "the sources of 0.4.1 for a newer release": (
@@ -63,6 +69,15 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
         resolved(GUIDE, B200, image={"tag": "1.4.2", "build": BUILD}),
         "graph.image.tag: '1.4.2' and graph.image.build exclude each other; keep one",
     ),
+    "an image that is copied and named": (
+        resolved(GUIDE, B200, image={"tag": "1.4.2", "mirror": MIRROR}),
+        "graph.image.tag: '1.4.2' and graph.image.mirror exclude each other: what is copied is the published image of "
+        "the release; keep one",
+    ),
+    "an image that is copied and built": (
+        resolved(GUIDE, B200, image={"build": BUILD, "mirror": MIRROR}),
+        "graph.image: build and mirror exclude each other: what is built is in ECR already; keep one",
+    ),
 }  # fmt: skip
 
 
@@ -88,6 +103,7 @@ ACCEPTED = {
     "a tag without a version before 1.4": resolved(
         GUIDE, B200, image={"tag": "latest"}, dynamoVersion="1.3.1"
     ),
+    "an image that is copied": resolved(GUIDE, B200, image={"mirror": MIRROR}),
     "an image that is built, of the graph's release": resolved(GUIDE, B200, image={"build": BUILD}),
     "the guide's own image, built": resolved(OLD_GUIDE, B200, image={"build": {"region": "us-east-1"}}),
 }
@@ -96,3 +112,63 @@ ACCEPTED = {
 @pytest.mark.parametrize("name", ACCEPTED)
 def test_is_not_refused(name: str) -> None:
     assert knob_problems(ACCEPTED[name]) == []
+
+
+EKS = {"kind": "eks", "region": "us-east-2", "publicAccessFrom": ["192.0.2.0/24"]}
+AT_HOME = {"kind": "existing"}
+NO_PULL = (
+    "nodes outside AWS do not pull from ECR by themselves; make a pull Secret from `aws ecr get-login-password` (it "
+    "lasts twelve hours) and name it as graph.image.pullSecret, set cluster.efa: true where the nodes are EKS's, or "
+    "leave mirror out"
+)
+
+
+def copied(cluster: dict[str, Any], mirror: dict[str, str], **image: str) -> None:
+    graph = {"image": {"mirror": mirror, **image}, "transport": "node"}
+    parse({"target": GUIDE, "cluster": cluster, "graph": graph, "platform": {"install": False}}, set())
+
+
+@pytest.mark.parametrize(
+    ("cluster", "mirror", "message"),
+    [
+        (
+            EKS,
+            {"region": "eu-west-1"},
+            "graph.image.mirror.region: 'eu-west-1', but cluster.region is us-east-2, and every node would pull across "
+            "regions; choose us-east-2, or leave it out",
+        ),
+        (AT_HOME, MIRROR, f"graph.image.mirror: {NO_PULL}"),
+        (
+            AT_HOME | {"efa": True},
+            {},
+            "graph.image.mirror.region: not given, and the cluster says none; name the AWS region of the registry",
+        ),
+    ],
+)
+def test_a_copy_that_nodes_are_far_from_or_cannot_pull(
+    cluster: dict[str, Any], mirror: dict[str, str], message: str
+) -> None:
+    with pytest.raises(ConfigError) as refused:
+        copied(cluster, mirror)
+    assert str(refused.value) == f"dynamo-gpt-oss:{message}"
+
+
+def test_the_pull_secret_of_nvidias_registry_does_not_open_ecr() -> None:
+    plan = resolved(GUIDE, B200, efa=False, image={"mirror": MIRROR, "pullSecret": PULL_SECRET})
+    assert list(mirror_problems(plan, None)) == [f"graph.image.mirror: {NO_PULL}"]
+
+
+@pytest.mark.parametrize(
+    ("cluster", "mirror", "image"),
+    [
+        (EKS, {}, {}),
+        (EKS, MIRROR, {}),
+        (AT_HOME, MIRROR, {"pullSecret": "ecr"}),
+        (AT_HOME | {"efa": True}, MIRROR, {}),
+        ({"kind": "stack", "stack": "mine/base/prod"}, MIRROR, {}),
+    ],
+)
+def test_a_copy_that_nodes_can_pull(
+    cluster: dict[str, Any], mirror: dict[str, str], image: dict[str, str]
+) -> None:
+    copied(cluster, mirror, **image)

@@ -7,7 +7,7 @@ import pytest
 
 from facts.hardware import INSTANCE_TYPES, InstanceType
 from facts.weights import CacheUse
-from stacks.rules.local_copy import local_copy_problems
+from stacks.rules.local_copy import compiled_problems, local_copy_problems
 from targets.plan import GraphPlan
 from tests.plans import resolved
 
@@ -67,3 +67,27 @@ def test_every_gpu_type_has_room_for_a_copy_for_each_gpu(instance: InstanceType)
     disks, each = instance.nvme_gb
     largest = copying("vllm-agg-agentic-b200", instance).copy_gib
     assert instance.gpus * largest * 2**30 < 0.9 * disks * each * 1e9
+
+
+def test_a_copy_of_the_node_has_room_once() -> None:
+    two = INSTANCE_TYPES["p6-b200.48xlarge"]
+    two = replace(two, nvme_gb=(1, 100))
+    plan = copying(GUIDE, two)
+    assert list(local_copy_problems([plan], own_nodes=True))
+    shared = replace(plan, cache=replace(plan.cache, node_folder="/models"))
+    assert not list(local_copy_problems([shared], own_nodes=True))
+    cramped = replace(shared, pool=replace(plan.pool, instance=replace(two, nvme_gb=(1, 70))))
+    (problem,) = local_copy_problems([cramped], own_nodes=True)
+    assert problem.startswith(
+        "cache.localCopy: node needs 72 GB on a node (1 × 67 GiB), but the local NVMe of "
+    )
+
+
+def test_nothing_is_kept_of_workers_that_compile_nothing() -> None:
+    use = CacheUse(compiled_folder="/compiled")
+    simulated = resolved(MOCKER, "m7i.4xlarge", weights=use)
+    assert list(compiled_problems([simulated])) == [
+        "cache.node.compiled: true, but no graph of the stack compiles anything; leave it out"
+    ]
+    assert not list(compiled_problems([simulated, resolved(GUIDE, B200, weights=use)]))
+    assert not list(compiled_problems([resolved(MOCKER, "m7i.4xlarge")]))

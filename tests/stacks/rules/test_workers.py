@@ -9,7 +9,7 @@ from tests.plans import resolved
 
 H100, B200, GB200 = "p5.48xlarge", "p6-b200.48xlarge", "p6e-gb200.36xlarge"
 GUIDE, LONG, AGG = "trtllm-disagg-b200", "trtllm-disagg-8k", "trtllm-agg-gb200"
-VLLM, MOCKER = "vllm-disagg-h100", "mocker-disagg-cpu"
+VLLM, SGLANG, MOCKER = "vllm-disagg-h100", "sglang-disagg-h100", "mocker-disagg-cpu"
 
 REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "expert parallelism of vLLM": (
@@ -19,6 +19,24 @@ REFUSED: dict[str, tuple[GraphPlan, str]] = {
     "GPUs of the mocker": (
         resolved(MOCKER, "m7i.4xlarge", prefill={"maxSeqLen": 4096}),
         "graph.prefill.maxSeqLen: 4096 has no meaning for mocker; leave it out",
+    ),
+    "loader of an older release": (
+        resolved(VLLM, H100, dynamoVersion="1.0.2", decode={"loader": "runai"}),
+        "graph.decode.loader: runai needs Dynamo 1.2 or newer with vllm, but graph.dynamoVersion is 1.0.2; raise it, "
+        "or choose threads",
+    ),
+    "loader that no release has": (
+        resolved(VLLM, H100, dynamoVersion="0.4.1", decode={"loader": "threads"}),
+        "graph.decode.loader: threads needs Dynamo 1.0 or newer with vllm, but graph.dynamoVersion is 0.4.1; raise it, "
+        "or leave it out",
+    ),
+    "loader of another engine": (
+        resolved(SGLANG, H100, decode={"loader": "fastsafetensors"}),
+        "graph.decode.loader: fastsafetensors is not in the images of sglang; choose threads or runai",
+    ),
+    "loader of TensorRT-LLM": (
+        resolved(GUIDE, B200, decode={"loader": "threads"}),
+        "graph.decode.loader: threads has no meaning for trtllm; leave it out",
     ),
     "worker larger than a node": (
         resolved(AGG, GB200, worker={"tensorParallel": 8}),
@@ -82,6 +100,8 @@ def test_is_refused_with_this_message_and_no_other(name: str) -> None:
 
 
 ACCEPTED = {
+    "loader of vLLM's release": resolved(VLLM, H100, decode={"loader": "fastsafetensors"}),
+    "loader as an argument": resolved(VLLM, H100, decode={"extraArgs": ["--load-format", "dummy"]}),
     "a node for each role": resolved(GUIDE, B200, 2, decode={"tensorParallel": 8}),
     "worker over two nodes": resolved(AGG, GB200, 2, worker={"tensorParallel": 8, "nodes": 2}),
     "batch at the CUDA graphs' limit": resolved(GUIDE, B200, decode={"maxBatchSize": 128}),

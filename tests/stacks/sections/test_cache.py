@@ -49,7 +49,7 @@ def test_nothing_said_adds_nothing() -> None:
     ids=["endpoint with a password", "proxy with a password", "no scheme"],
 )
 def test_addresses_with_passwords_or_without_a_scheme_are_refused(section: dict[str, Any]) -> None:
-    with pytest.raises(ConfigError, match="should match pattern"):
+    with pytest.raises(ConfigError, match=r"write an address .* without user or password"):
         settings(**section)
 
 
@@ -62,6 +62,17 @@ def test_a_claim_of_ones_own_needs_nothing_else_said() -> None:
     )
 
 
+def test_the_downloads_image_says_its_version() -> None:
+    with pytest.raises(ConfigError) as error:
+        settings(cache={"image": "registry.example.com/aiperf:latest"})
+    assert str(error.value) == (
+        "dynamo-gpt-oss:cache.image: 'registry.example.com/aiperf:latest': says no version; write aiperf:TAG or a "
+        "digest"
+    )
+    made = settings(cache={"existingClaim": "weights", "image": "registry.example.com/aiperf:0.13.0"})
+    assert made.cache.image == "registry.example.com/aiperf:0.13.0"
+
+
 def test_every_pod_mounts_the_claim_of_ones_own() -> None:
     for transport, pods in (("pod", 2), ("node", 3)):
         made = settings(cache={"existingClaim": "weights", "localCopy": True}, graph={"transport": transport})
@@ -69,3 +80,31 @@ def test_every_pod_mounts_the_claim_of_ones_own() -> None:
         assert text.count("'claimName': 'weights'") == pods
         assert "'claimName': 'model-cache'" not in text
     assert made.checks.benchmark.job(made.main, "dynamo").weights == "weights"
+
+
+@pytest.mark.parametrize(
+    ("cache", "refusal"),
+    [
+        ({"localCopy": "pod"}, "dynamo-gpt-oss:cache.localCopy: 'pod': choose true, false or node"),
+    ],
+)
+def test_a_copy_of_the_node_is_refused(cache: dict[str, Any], refusal: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        settings(cache=cache)
+    assert str(error.value) == refusal
+
+
+def test_a_copy_of_the_node_is_for_any_claim() -> None:
+    made = settings(
+        cache={"existingClaim": "weights", "localCopy": "node"},
+        cluster={"kind": "existing", "namespace": "ours"},
+    )
+    assert made.main.cache.node_folder == "/var/lib/kubelet/dynamo-gpt-oss/ours"
+    assert settings(cache={"localCopy": True}).main.cache.node_folder is None
+
+
+def test_what_engines_compile_is_kept_beside_any_cache() -> None:
+    for cache in ({}, {"existingClaim": "weights"}, {"localCopy": "node"}):
+        made = settings(cache={**cache, "node": {"compiled": True}}, graph={"transport": "node"})
+        assert made.main.cache.compiled_folder == "/var/lib/kubelet/dynamo-gpt-oss/dynamo.compiled"
+    assert settings(graph={"transport": "node"}).main.cache.compiled_folder is None

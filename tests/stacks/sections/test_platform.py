@@ -154,7 +154,8 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
     ),
     "a client that cannot be a key of a Secret": (
         {"ingress": {"host": "llm.example.com", "gateway": "envoy/public", "apiKeys": {"a b": "sk-hidden"}}},
-        "ingress.apiKeys: [secret]: string should match pattern '^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$'",
+        "ingress.apiKeys: [secret]: write letters, digits, dots, dashes and underscores, at most 63, for example "
+        "team-a",
     ),
     "an endpoint picker before there was one": (
         {"ingress": PICKED},

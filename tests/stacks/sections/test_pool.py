@@ -10,6 +10,7 @@ from stacks.load import parse
 from stacks.plan import StackPlan
 from stacks.settings import ConfigError
 from targets.plan import GraphPlan
+from tests import plans
 from tests.targets.instances import instance_names
 
 BLOCK = "cr-0123456789abcdef0"
@@ -156,8 +157,9 @@ REFUSED: list[tuple[dict[str, Any], dict[str, Any], str]] = [
     ),
     (
         B200, {"graphs": [SECOND], "pools": [{"name": "h100", "enablement": False}]},
-        "pools[0].enablement: unknown key, given False; known keys: instanceType, nodes, efaDevices, capacity, zones, "
-        "rootVolumeType, active, nodeSelector, tolerations, gpuProduct, name",
+        "pools[0].enablement: unknown key, given False (did you mean pool.enablement?); known keys: instanceType, "
+        "nodes, efaDevices, capacity, zones, rootVolumeType, parallelPull, active, nodeSelector, tolerations, "
+        "gpuProduct, name",
     ),
     (
         B200, {"graphs": [{"name": "copy", "pool": "h100"}], "pools": [{"name": "h100", "instanceType": H100}]},
@@ -258,6 +260,15 @@ def test_an_unknown_key_of_a_cluster_is_named_without_its_kind() -> None:
 def test_one_node_may_be_in_any_zone_and_several_in_one() -> None:
     assert said(B200).pool_zones == ("us-east-2a", "us-east-2b", "us-east-2c")
     assert said(B200, pool={"nodes": 2}).pool_zones == ("us-east-2a",)
+
+
+def test_how_nodes_pull_is_for_those_that_the_stack_makes() -> None:
+    with pytest.raises(ConfigError) as refused:
+        plans.stack("trtllm-disagg-b200", pool={"parallelPull": True})
+    assert str(refused.value) == (
+        "dynamo-gpt-oss:pool.parallelPull: true, but the stack does not make these nodes; leave it out, it is for "
+        "cluster.kind eks or existing-eks"
+    )
 
 
 def test_an_ultraserver_pool_has_all_its_nodes() -> None:

@@ -331,3 +331,23 @@ def test_what_something_else_scales_has_adapters_alone() -> None:
     adapters = {part["name"]: "scalingAdapter" in part for part in graph.inputs["spec"]["components"]}
     assert adapters == {"Frontend": False, "VllmPrefillWorker": False, "VllmDecodeWorker": True}
     assert not of_kind(made, "ScaledObject")
+
+
+def test_the_copy_of_a_node_comes_after_the_cache_and_before_nodes_and_graphs() -> None:
+    made = evaluated(**EKS, cache={"kind": "efs", "localCopy": "node"})
+    copier = one(made, "DaemonSet", "model-copy")
+    (graph,) = of_kind(made, "DynamoGraphDeployment")
+    assert comes_after(made, copier, one(made, "Job", "model-download"))
+    assert comes_after(made, graph, copier)
+    for group in (each for each in of_kind(made, "NodeGroup") if "gpu" in each.name):
+        assert comes_after(made, group, copier)
+    # It is deleted before the rights with which its pods ask whether they are to clear the copy.
+    assert comes_after(made, copier, one(made, "RoleBinding", "model-copy"))
+    folder = copier.inputs["spec"]["template"]["spec"]["volumes"][1]["hostPath"]["path"]
+    assert folder == "/var/lib/kubelet/dynamo-gpt-oss/dynamo"
+
+
+def test_no_stack_has_a_copy_of_the_node_that_does_not_ask_for_one() -> None:
+    assert "model-copy" not in {
+        each.name for each in of_kind(evaluated(cache={"localCopy": True}), "DaemonSet")
+    }

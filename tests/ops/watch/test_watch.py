@@ -1,0 +1,57 @@
+"""The thread that looks."""
+
+import threading
+
+import pytest
+
+from ops.kubectl import KubectlError
+from ops.watch.made import Made
+from ops.watch.snapshot import Snapshot
+from ops.watch.view import View
+from ops.watch.watch import Watch
+from tests.ops.watch.seen import existing, recorded
+
+
+def test_what_it_sees_is_shown_while_the_block_runs_and_once_more_at_its_end() -> None:
+    views: list[View] = []
+    first = threading.Event()
+
+    def show(seen: View) -> None:
+        views.append(seen)
+        first.set()
+
+    watch = Watch(existing().plan, lambda: recorded("full_pool"), show, embedded=True, made=Made(1))
+    with watch.running():
+        assert first.wait(10)
+        during = len(views)
+        assert [reason.final for reason in watch.reasons()] == [True]
+    assert len(views) > during
+
+
+def test_a_cluster_that_is_not_there_yet_or_does_not_answer_breaks_nothing_off() -> None:
+    answers: list[Snapshot | Exception | None] = [None, KubectlError("no route"), recorded("no_class")]
+
+    def look() -> Snapshot | None:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    views: list[View] = []
+    watch = Watch(existing().plan, look, views.append, embedded=False, made=Made(1))
+    for _ in range(3):
+        watch.see()
+    assert len(views) == 1
+    assert str(watch.reasons()[0]).startswith("claim model-cache: StorageClass shared-rwx is not there")
+
+
+def test_what_goes_wrong_in_looking_does_not_end_what_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    failures: list[object] = []
+    monkeypatch.setattr(threading, "excepthook", lambda failed: failures.append(failed.exc_type))
+
+    def look() -> Snapshot:
+        raise KeyError("a field that nobody knows")
+
+    with Watch(existing().plan, look, lambda _: None, embedded=False, made=None).running():
+        pass
+    assert failures == [KeyError]
