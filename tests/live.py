@@ -19,6 +19,7 @@ from embedded.dynamo_graph import ENGINE, FRONTEND, Graph, Worker
 from embedded.processes import Report
 from embedded.supervisor import Supervisor
 from facts.releases import LATEST_PATCH
+from tests.waiting import PATIENCE
 
 MODEL = "openai/gpt-oss-120b"
 PARSERS = ("--dyn-reasoning-parser", "gpt_oss", "--dyn-tool-call-parser", "harmony")
@@ -58,7 +59,7 @@ class DataPlane:
     def settle(self) -> None:
         """Steps until every graph has just its processes, all registered, and answers."""
         self.supervisor.step(self.graphs)  # the first one may install a release
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not all(self._is_settled(graph) for graph in self.graphs):
             assert time.monotonic() < deadline, self.logs()
             time.sleep(0.1)

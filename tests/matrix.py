@@ -29,7 +29,7 @@ from pods.verification.checks import verify
 from pods.verification.expectation import Expectation
 from pods.verification.results import FAILED, Result
 from tests.live import AT_ONCE, MODEL, DataPlane, graph, installed, started, worker
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 RELEASES = tuple(LATEST_PATCH.values())
 ROLES = {"aggregated": ("agg",), "disaggregated": ("prefill", "decode")}
@@ -136,7 +136,7 @@ def served(
 def _registered(plane: DataPlane, served: Graph) -> int:
     """How many workers the frontend knows."""
     try:
-        with urllib.request.urlopen(f"{plane.url(served)}/health", timeout=5) as answer:
+        with urllib.request.urlopen(f"{plane.url(served)}/health", timeout=30) as answer:
             instances = json.load(answer).get("instances", [])
     except OSError:
         return 0
@@ -145,7 +145,7 @@ def _registered(plane: DataPlane, served: Graph) -> int:
 
 def failures(cell: Cell, url: str) -> dict[str, tuple[Result, str]]:
     """The gate's failed checks with the key of their advice, in order."""
-    results = verify(url, cell.expected, wait=3.0, request_timeout=10.0)
+    results = verify(url, cell.expected, wait=3.0, request_timeout=20.0 if cell.fault else PATIENCE)
     keys = {said: key for key, said in ADVICE.items()}
     return {
         result.name: (result, keys[result.meaning, result.next_step])
@@ -175,7 +175,7 @@ _TOOL: Any = {
 def talk(url: str) -> str:
     """What OpenAI's client cannot do with the endpoint: stream an answer, call a tool and use its result."""
     question: Any = {"role": "user", "content": "Is the system's health fine?"}
-    with OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=20) as client:
+    with OpenAI(base_url=f"{url}/v1", api_key="none", max_retries=0, timeout=PATIENCE) as client:
         with client.chat.completions.create(model=MODEL, messages=[question], stream=True) as chunks:
             deltas = [choice.delta for chunk in chunks for choice in chunk.choices]
         if not "".join(delta.content or "" for delta in deltas).strip():

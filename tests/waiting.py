@@ -4,8 +4,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+PATIENCE = 300
+"""Seconds after which what has not come is taken to be lost: a busy machine is no failure."""
 
-def eventually(holds: Callable[[], Any], seconds: float = 90) -> None:
+
+def eventually(holds: Callable[[], Any], seconds: float = PATIENCE) -> None:
     """Returns once something is true. Fails if it is not within that time."""
     deadline = time.monotonic() + seconds
     while not holds():

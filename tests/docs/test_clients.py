@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.project import PROJECT
+from tests.waiting import PATIENCE
 
 PAGE = (PROJECT / "docs" / "clients.md").read_text()
 ADDRESS = "http://127.0.0.1:8000/v1"
@@ -106,7 +107,7 @@ def test_it_parses_and_asks_the_local_address(name: str) -> None:
 def test_it_runs(name: str, address: str) -> None:
     program = PROGRAMS[name].replace(ADDRESS, address)
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
     )
     assert (ran.stdout, ran.returncode) == (PRINTED[name], 0), ran.stderr
 

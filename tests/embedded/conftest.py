@@ -17,7 +17,7 @@ from embedded.operator import definitions
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.processes import lock
 from facts.releases import LATEST_PATCH, Version
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 NEWEST = max(map(Version.parse, LATEST_PATCH.values()))
 
@@ -83,7 +83,9 @@ def served_graphs(
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(made))
     # Names first: a definition has no conditions before, and kubectl fails on none.
     for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
-        cluster.kubectl("wait", f"--for={what}", f"crd/dynamographdeployments.{group}", "--timeout=90s")
+        cluster.kubectl(
+            "wait", f"--for={what}", f"crd/dynamographdeployments.{group}", f"--timeout={PATIENCE}s"
+        )
     probe = definitions.probe(version, rules) | {"apiVersion": f"{group}/{version}"}
 
     def in_force() -> bool:

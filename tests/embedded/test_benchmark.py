@@ -21,6 +21,7 @@ from ops.deploy import deploy
 from ops.pulumi import automation
 from ops.stack.stack import find
 from tests.embedded import bench_session
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.xdist_group("bench")
 
@@ -76,7 +77,7 @@ def test_after_kill_9_aiperf_ends_by_itself_and_reap_does_the_rest(
             stdout=log,
             stderr=log,
         )
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + PATIENCE
     while not list(out.glob("raw/*/logs/aiperf.log")):
         assert driver.poll() is None and time.monotonic() < deadline, said.read_text()
         time.sleep(0.1)
@@ -84,7 +85,7 @@ def test_after_kill_9_aiperf_ends_by_itself_and_reap_does_the_rest(
     driver.wait()
 
     left = [process for process in processes_of(out) if process.is_running()]
-    psutil.wait_procs(left, timeout=20)
+    psutil.wait_procs(left, timeout=PATIENCE)
     assert processes_of(out) == []
     assert cluster.is_running(state), "what costs money on a real cluster runs on"
 

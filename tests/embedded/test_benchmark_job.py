@@ -17,6 +17,7 @@ from manifests.cache import model_cache
 from measure import job as run_job
 from measure.run import BenchmarkError
 from tests.embedded.conftest import Cluster
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def test_the_job_is_accepted_under_the_restricted_pod_standard_and_completes(
     assert [pod["spec"]["nodeName"][:3] for pod in pods] == ["cpu"]
     apply(cluster, benchmark.reader(spec))
     reader = ("pod", spec.reader, f"--namespace={spec.namespace}")
-    cluster.kubectl("wait", *reader, "--for=condition=Ready", "--timeout=60s")
+    cluster.kubectl("wait", *reader, "--for=condition=Ready", f"--timeout={PATIENCE}s")
 
 
 def test_a_job_that_failed_says_why(spec: JobSpec) -> None:

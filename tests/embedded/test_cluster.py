@@ -18,6 +18,7 @@ from embedded.cluster import ClusterError
 from facts.hardware import INSTANCE_TYPES
 from facts.versions import EMBEDDED_KUBERNETES
 from tests.embedded.conftest import Cluster
+from tests.waiting import PATIENCE
 
 PARTS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kwok", "operator")
 
@@ -38,7 +39,7 @@ def kill(*victims: int) -> None:
     running = [psutil.Process(pid) for pid in victims]
     for process in running:
         process.kill()
-    psutil.wait_procs(running, timeout=10)
+    psutil.wait_procs(running, timeout=PATIENCE)
 
 
 def start(state: Path) -> str:
@@ -227,7 +228,7 @@ def test_the_nodes_are_ready_with_their_devices(cluster: Cluster) -> None:
         ["gb200-1", "4", "arm64"],
         ["h100-0", "8", "amd64"],
     ]
-    cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", "--timeout=90s")
+    cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", f"--timeout={PATIENCE}s")
 
 
 def pod(name: str, gpus: int, **annotations: str) -> dict[str, Any]:
@@ -264,19 +265,19 @@ def test_pods_run_where_there_are_gpus_and_wait_where_there_are_none_left(
     cluster: Cluster, namespace: str, eight_gpus: str
 ) -> None:
     apply(cluster, namespace, pod("eight", 8))
-    cluster.kubectl("wait", "-n", namespace, "pod/eight", "--for=condition=Ready", "--timeout=60s")
+    cluster.kubectl("wait", "-n", namespace, "pod/eight", "--for=condition=Ready", f"--timeout={PATIENCE}s")
     eight = json.loads(cluster.kubectl("get", "-n", namespace, "pod", "eight", "-o=json"))
     assert eight["spec"]["nodeName"] == eight_gpus
     assert eight["status"]["podIP"].startswith("10.244.")
     apply(cluster, namespace, pod("ninth", 1))
     cluster.kubectl(
-        "wait", "-n", namespace, "pod/ninth", "--for=condition=PodScheduled=False", "--timeout=60s"
+        "wait", "-n", namespace, "pod/ninth", "--for=condition=PodScheduled=False", f"--timeout={PATIENCE}s"
     )
     reason = "-o=jsonpath={.status.conditions[?(@.type=='PodScheduled')].message}"
     assert "1 Insufficient nvidia.com/gpu" in cluster.kubectl("get", "-n", namespace, "pod", "ninth", reason)
-    cluster.kubectl("delete", "-n", namespace, "pod", "eight", "--timeout=90s")
-    cluster.kubectl("wait", "-n", namespace, "pod/ninth", "--for=condition=Ready", "--timeout=60s")
-    cluster.kubectl("delete", "-n", namespace, "pod", "ninth", "--timeout=90s")
+    cluster.kubectl("delete", "-n", namespace, "pod", "eight", f"--timeout={PATIENCE}s")
+    cluster.kubectl("wait", "-n", namespace, "pod/ninth", "--for=condition=Ready", f"--timeout={PATIENCE}s")
+    cluster.kubectl("delete", "-n", namespace, "pod", "ninth", f"--timeout={PATIENCE}s")
 
 
 def job(name: str, **annotations: str) -> dict[str, Any]:
@@ -295,8 +296,12 @@ def job(name: str, **annotations: str) -> dict[str, Any]:
 def test_jobs_complete_unless_told_to_take_their_time(cluster: Cluster, namespace: str) -> None:
     apply(cluster, namespace, job("slow", **{"dynamo-gpt-oss/simulate-complete-after": "10h"}))
     apply(cluster, namespace, job("quick"))
-    cluster.kubectl("wait", "-n", namespace, "job/quick", "--for=condition=Complete", "--timeout=60s")
-    cluster.kubectl("wait", "-n", namespace, "job/slow", "--for=jsonpath={.status.ready}=1", "--timeout=60s")
+    cluster.kubectl(
+        "wait", "-n", namespace, "job/quick", "--for=condition=Complete", f"--timeout={PATIENCE}s"
+    )
+    cluster.kubectl(
+        "wait", "-n", namespace, "job/slow", "--for=jsonpath={.status.ready}=1", f"--timeout={PATIENCE}s"
+    )
     slow = json.loads(cluster.kubectl("get", "-n", namespace, "job", "slow", "-o=json"))
     assert "succeeded" not in slow["status"]
 

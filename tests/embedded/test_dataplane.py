@@ -21,6 +21,7 @@ from embedded.paths import PROJECT
 from manifests.names import VERSION_LABEL
 from tests.embedded.conftest import Cluster
 from tests.live import AGGREGATED, DISAGGREGATED, MODEL, NEWEST, PARSERS, DataPlane, worker
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.xdist_group("live-engine")
 INSTALLED = Installation(Path("/venv/bin/python"), Path("/models"), Path("/vocabulary"))
@@ -173,7 +174,7 @@ def test_scaling_leaves_the_others_alone(plane: DataPlane) -> None:
     added = plane.pid(more, "decode-1")
     assert {name: plane.pid(more, name) for name in before} == before
     plane.serve(DISAGGREGATED, AGGREGATED)
-    psutil.wait_procs([psutil.Process(added)] if psutil.pid_exists(added) else [], timeout=10)
+    psutil.wait_procs([psutil.Process(added)] if psutil.pid_exists(added) else [], timeout=PATIENCE)
     plane.supervisor.step(plane.graphs)
     assert not psutil.pid_exists(added)
     assert {name: plane.pid(more, name) for name in before} == before
@@ -197,11 +198,12 @@ def test_a_killed_frontend_starts_on_the_same_port_with_new_workers(plane: DataP
 def test_a_deleted_graph_leaves_nothing(plane: DataPlane) -> None:
     pids = [plane.pid(AGGREGATED, name) for name in ("frontend", "agg-0")]
     plane.serve(DISAGGREGATED)
-    deadline = time.monotonic() + 10
-    while any(psutil.pid_exists(pid) for pid in pids) and time.monotonic() < deadline:
+
+    def gone() -> bool:
         plane.supervisor.step(plane.graphs)
-        time.sleep(0.05)
-    assert not any(psutil.pid_exists(pid) for pid in pids)
+        return not any(psutil.pid_exists(pid) for pid in pids)
+
+    eventually(gone)
     assert AGGREGATED.key not in endpoints.read(plane.state)
     with pytest.raises(DynamoError, match="no running frontend pod of it was seen"):
         endpoints.wait_for(plane.state, "dynamo", "gpt-oss-agg", timeout=0)
@@ -219,7 +221,7 @@ def test_nothing_outlives_a_killed_daemon(tmp_path: Path) -> None:
     children = psutil.Process(daemon.pid).children()
     daemon.send_signal(signal.SIGKILL)
     daemon.wait()
-    _, alive = psutil.wait_procs(children, timeout=5)
+    _, alive = psutil.wait_procs(children, timeout=PATIENCE)
     assert len(children) == 2
     assert not alive
 
@@ -242,7 +244,7 @@ def test_what_cannot_be_run_is_said_and_nothing_else_runs(
     assert reason in entry["reason"]
     assert not entry["url"] and not entry["release"] and not entry["processes"]
     with pytest.raises(DynamoError, match="graph dynamo/gpt-oss-agg has no endpoint: .*" + reason):
-        endpoints.wait_for(plane.state, "dynamo", "gpt-oss-agg", timeout=60)
+        endpoints.wait_for(plane.state, "dynamo", "gpt-oss-agg", timeout=PATIENCE)
 
 
 def test_a_graph_moves_to_another_release(plane: DataPlane) -> None:
@@ -270,14 +272,14 @@ def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, 
     command = [sys.executable, "-m", "embedded.dataplane", f"--kubeconfig={cluster.kubeconfig}"]
     daemon = subprocess.Popen([*command, f"--state={tmp_path}"], cwd=PROJECT)
     try:
-        endpoints.wait_for(tmp_path, namespace, "g", timeout=60)
+        endpoints.wait_for(tmp_path, namespace, "g", timeout=PATIENCE)
         entry = endpoints.read(tmp_path)[f"{namespace}/g"]
         assert set(entry["processes"]) == {"frontend", "w"}
         served = [psutil.Process(pid) for pid in entry["processes"].values()]
         cluster.kubectl("delete", "pod", "f", "w", f"--namespace={namespace}")
-        _, alive = psutil.wait_procs(served, timeout=20)
+        _, alive = psutil.wait_procs(served, timeout=PATIENCE)
         assert not alive
     finally:
         daemon.terminate()
-    assert daemon.wait(timeout=20) == 0
+    assert daemon.wait(timeout=PATIENCE) == 0
     assert f"{namespace}/g" not in endpoints.read(tmp_path)

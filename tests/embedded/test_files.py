@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from embedded.files import fill, fill_once, write_whole
+from tests.waiting import PATIENCE
 
 
 def test_a_file_is_replaced_in_one_step(tmp_path: Path) -> None:
@@ -43,7 +44,7 @@ def test_a_folder_is_filled_once_and_the_second_waits(tmp_path: Path) -> None:
     waiting = threading.Event()
 
     def make(folder: Path) -> None:
-        assert waiting.wait(60), "the second came and said so"
+        assert waiting.wait(PATIENCE), "the second came and said so"
         folder.mkdir()
         filled.append(folder)
 

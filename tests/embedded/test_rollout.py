@@ -1,11 +1,13 @@
-"""A rollout with scripted delays is measured as it was scripted, from what the cluster tells at its end.
+"""A rollout with scripted delays is measured as it happened, from what the cluster tells at its end.
 
 Simulated: nodes, and a kubelet's events, statuses and times. Real: API server, scheduler and controllers, by whose
-clock it happens. Times are whole seconds there, so what is to be within a tenth takes more than ten of them.
+clock it happens. No step is shorter than its script; a busy machine makes it longer, so what is measured is held
+against a witness: the objects themselves, read here without the program's code.
 """
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +26,14 @@ from ops.timeline import simulate
 from tests.embedded.conftest import Cluster
 from tests.embedded.test_watch import a_stack
 from tests.ops.report import projects
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.xdist_group("embedded")
 BOOT, PULL, COPY, LOAD, DOWNLOAD = 30, 12, 13, 13, 30
-"""Seconds. The simulation counts a node's from its last change on, which Kubernetes makes a second or two after it
-joined; a Job's own controller takes its second, too."""
-WITHIN = 0.1
+"""Seconds. On a quiet machine a step takes a second or two more: the simulation counts a node's from its last change
+on, a Job's own controller takes its turn, too."""
+SECOND = 1
+"""To which Kubernetes rounds its times."""
 _SIMULATE = "dynamo-gpt-oss/simulate-"
 Object = dict[str, Any]
 
@@ -90,7 +93,54 @@ def measured(cluster: Cluster, stack: Stack, folder: Path) -> Measured:
     return found
 
 
-def test_phases_are_measured_as_they_were_scripted(
+def between(start: str, end: str) -> float:
+    """Seconds."""
+    return (datetime.fromisoformat(end) - datetime.fromisoformat(start)).total_seconds()
+
+
+def since(conditions: list[Object], kind: str) -> str:
+    """When the condition last changed."""
+    return next(str(each["lastTransitionTime"]) for each in conditions if each["type"] == kind)
+
+
+def witnessed(cluster: Cluster, namespace: str) -> dict[str, list[float]]:
+    """Seconds of each step, by every object that took it."""
+
+    def items(what: str) -> list[Object]:
+        found = json.loads(cluster.kubectl("get", what, "--output=json", f"--namespace={namespace}"))["items"]
+        return list(found)
+
+    node = json.loads(cluster.kubectl("get", "node", f"{namespace}-0", "--output=json"))
+    steps: dict[str, list[float]] = {"image pull": [], "weights copy": [], "model load": []}
+    steps["GPU nodes"] = [
+        between(node["metadata"]["creationTimestamp"], since(node["status"]["conditions"], "Ready"))
+    ]
+    jobs = {each["metadata"]["name"]: each["status"] for each in items("jobs")}
+    steps["download"] = [
+        between(jobs["model-download"]["startTime"], jobs["model-download"]["completionTime"])
+    ]
+    events = items("events")
+    for pod in items("pods"):
+        name, status = pod["metadata"]["name"], pod["status"]
+        if any("nvidia.com/gpu" in each["resources"].get("limits", {}) for each in pod["spec"]["containers"]):
+            main = next(each for each in status["containerStatuses"] if each["name"] == "main")
+            ready = since(status["conditions"], "Ready")
+            steps["model load"].append(between(main["state"]["running"]["startedAt"], ready))
+            told = {
+                each["reason"]: each.get("firstTimestamp") or each["eventTime"]
+                for each in events
+                if each["involvedObject"]["name"] == name
+            }
+            if "Pulling" in told and "Pulled" in told:
+                steps["image pull"].append(between(told["Pulling"], told["Pulled"]))
+        for each in status.get("initContainerStatuses", []):
+            if name.startswith("model-copy") and each["name"] == "copy-weights":
+                done = each["state"]["terminated"]
+                steps["weights copy"].append(between(done["startedAt"], done["finishedAt"]))
+    return steps
+
+
+def test_phases_are_measured_as_they_happened(
     cluster: Cluster, namespace: str, node: Object, tmp_path: Path
 ) -> None:
     stack = a_stack(namespace, **config(namespace))
@@ -104,7 +154,9 @@ def test_phases_are_measured_as_they_were_scripted(
     graphs = [each for each in rendered if each["kind"] == "DynamoGraphDeployment"]
     apply(cluster, node, *(each for each in rendered if each["kind"] != "Namespace" and each not in graphs))
     # As a stack's own: a worker that came before would be put there when the scheduler next tries, not at once.
-    cluster.kubectl("wait", "--for=condition=Ready", "--timeout=60s", f"node/{node['metadata']['name']}")
+    cluster.kubectl(
+        "wait", "--for=condition=Ready", f"--timeout={PATIENCE}s", f"node/{node['metadata']['name']}"
+    )
     apply(cluster, *graphs)
 
     def answers() -> bool:
@@ -127,7 +179,11 @@ def test_phases_are_measured_as_they_were_scripted(
         "weights copy": COPY,
         "model load": LOAD,
     }
-    assert seconds == pytest.approx(scripted, rel=WITHIN)
+    seen = witnessed(cluster, namespace)
+    nearest = {name: min(seen[name], key=lambda each: abs(each - took)) for name, took in seconds.items()}
+    assert seconds == pytest.approx(nearest, abs=SECOND), seen
+    assert seconds.keys() == scripted.keys()
+    assert {name: scripted[name] for name in scripted if seconds[name] < scripted[name] - SECOND} == {}
     assert [name for name, phase in phases.items() if phase.bound] == ["GPU nodes"]
     assert phases["GPU nodes"].bound is Bound.AT_LEAST
     assert "model-copy" in phases["weights copy"].source
@@ -141,4 +197,4 @@ def test_phases_are_measured_as_they_were_scripted(
     assert found.comparison.most_wrong.name == "download"
     assert found.comparison.ready is not None
     assert found.comparison.paid_gpu_minutes is not None
-    assert found.comparison.paid_gpu_minutes >= 8 * (1 - WITHIN) * (BOOT + PULL + LOAD) / 60
+    assert found.comparison.paid_gpu_minutes >= 8 * (BOOT + PULL + LOAD - 3 * SECOND) / 60

@@ -17,7 +17,7 @@ from embedded.processes import free_ports
 from manifests.graph import frontend, probes
 from tests.live import MODEL, NEWEST, DataPlane, graph, installed, worker
 from tests.plans import resolved
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 pytestmark = pytest.mark.xdist_group("live-engine")
 PAIR = graph("gpt-oss-pair", worker("agg", 1), worker("agg", 2))
@@ -33,7 +33,9 @@ def call(url: str, body: Any = None, **headers: str) -> tuple[int, Any]:
         {"Content-Type": "application/json", **headers},
     )
     try:
-        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=30) as answer:
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
+            request, timeout=PATIENCE
+        ) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as error:
         return error.code, None
@@ -57,11 +59,11 @@ def running(folder: Path) -> Iterator[str]:
     process = subprocess.Popen(argv, env=environment(folder, dynamo))
     try:
         url = f"http://127.0.0.1:{port}"
-        eventually(lambda: call(url + READY)[0] == 200, seconds=60)
+        eventually(lambda: call(url + READY)[0] == 200)
         yield url
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 @pytest.fixture
@@ -69,7 +71,7 @@ def sidecar(plane: DataPlane) -> Iterator[str]:
     """URL of a frontend beside the workers of a graph of two."""
     plane.serve(PAIR)
     with running(Path(endpoints.read(plane.state)[PAIR.key]["logs"])) as url:
-        eventually(lambda: call(f"{url}/v1/models")[1]["data"], seconds=60)
+        eventually(lambda: call(f"{url}/v1/models")[1]["data"])
         yield url
 
 

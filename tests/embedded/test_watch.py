@@ -1,4 +1,4 @@
-"""What a watched `up` says of realistic mistakes, on an embedded cluster: each within half a minute.
+"""What a watched `up` says of realistic mistakes, on an embedded cluster.
 
 Real: API server, scheduler, volume controller and their words. Simulated: nodes, and kubelet's word of an image.
 """
@@ -23,9 +23,9 @@ from ops.watch.plain import PlainView
 from ops.watch.watch import Watch
 from tests.embedded.conftest import Cluster
 from tests.ops.stacks import stack
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.xdist_group("embedded")
-WITHIN_SECONDS = 30.0
 
 
 def a_stack(namespace: str, **sections: Any) -> Stack:
@@ -49,7 +49,7 @@ def apply(cluster: Cluster, made: Stack, *kinds: str) -> None:
 
 
 def told(cluster: Cluster, made: Stack, words: str, meanwhile: Callable[[], object] = lambda: None) -> str:
-    """The first line with the words that a watched `up` tells, which must come in time."""
+    """The first line with the words that a watched `up` tells; prints how long it took."""
     lines: list[str] = []
     there = threading.Event()
 
@@ -63,7 +63,8 @@ def told(cluster: Cluster, made: Stack, words: str, meanwhile: Callable[[], obje
     began = time.monotonic()
     with watch.running():
         meanwhile()
-        assert there.wait(WITHIN_SECONDS - (time.monotonic() - began)), lines
+        assert there.wait(PATIENCE), lines
+        print(f"told after {time.monotonic() - began:.1f} s")
     assert len(lines) == len(set(lines)), "each line once"
     return next(line for line in lines if words in line)
 
@@ -111,7 +112,11 @@ def test_no_gpu_that_is_free(cluster: Cluster, namespace: str) -> None:
     made = a_stack(namespace)
     make(cluster, gpu_pod(namespace, "holder", "theirs"))
     cluster.kubectl(
-        "wait", "--for=condition=PodScheduled", "pod/holder", f"--namespace={namespace}", "--timeout=60s"
+        "wait",
+        "--for=condition=PodScheduled",
+        "pod/holder",
+        f"--namespace={namespace}",
+        f"--timeout={PATIENCE}s",
     )
     make(cluster, gpu_pod(namespace, "late", "gpt-oss-disagg"))
     line = told(cluster, made, "none has them free")

@@ -16,7 +16,7 @@ from facts.weights import MODEL_ID
 from manifests.graph.worker_pod import DISCOVERY_ANNOTATION
 from pods import run_workers
 from tests.embedded.conftest import Cluster
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 RELEASES = ("1.2.1", "1.4.2", "1.6.1")
 WORKERS = ("prefill-0", "decode-0", "decode-1")
@@ -147,7 +147,7 @@ class Running:
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
         )
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
             found: dict[str, Any] = json.load(answer)
         return found
 
@@ -168,7 +168,7 @@ class Running:
         for process in (self.workers, self.frontend):
             process.terminate()
         for process in (self.workers, self.frontend):
-            process.wait(timeout=90)
+            process.wait(timeout=PATIENCE)
 
 
 @pytest.fixture(params=RELEASES)

@@ -9,6 +9,7 @@ from types import FrameType
 import pytest
 
 from measure.guard import Ended
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def test_it_ends_a_loop_whose_task_nobody_awaits() -> None:
         await task
 
     with pytest.raises(Ended) as ended:
-        asyncio.run(asyncio.wait_for(program(), timeout=30))
+        asyncio.run(asyncio.wait_for(program(), timeout=PATIENCE))
     assert (ended.value.code, str(ended.value)) == (143, "ended by SIGUSR1")
 
 

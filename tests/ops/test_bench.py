@@ -24,6 +24,7 @@ from ops.stack.stack import find
 from targets.errors import UserError
 from tests.ops.bench_driver import Pretended
 from tests.project import PROJECT
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +59,7 @@ class Driver:
         return int((self.folder / "deployed").read_text())
 
     def ended(self) -> tuple[int, str]:
-        said, _ = self.process.communicate(timeout=60)
+        said, _ = self.process.communicate(timeout=PATIENCE)
         return self.process.returncode, said
 
     def problem(self) -> str:
@@ -86,7 +87,7 @@ def drive(tmp_path: Path) -> Iterator[Callable[[str], Driver]]:
 
 def is_gone(pid: int) -> bool:
     """Whether the process has ended, or does within seconds of a signal that it was sent; a zombie has."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if is_ended(pid):
             return True

@@ -43,7 +43,7 @@ from tests.live import (
     worker,
 )
 from tests.ops.stacks import stack
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 BOTH = Expectation(
     MODEL, ("prefill", "decode"), disaggregated=True, version=NEWEST, router_mode="round-robin"
@@ -53,7 +53,7 @@ EVERY_CHECK = [check.name for check in verification.CHECKS]
 
 
 def failures(url: str, expected: Expectation = BOTH, **more: Any) -> dict[str, Result]:
-    results = verification.verify(url, expected, **{"request_timeout": 20.0, **more})
+    results = verification.verify(url, expected, **{"request_timeout": PATIENCE, **more})
     return {result.name: result for result in results if result.outcome == FAILED}
 
 
@@ -109,7 +109,7 @@ def test_worker_gone_for_good(plane: DataPlane) -> None:
     alone = replace(DISAGGREGATED, workers=(worker("prefill"),))
     gone = psutil.Process(plane.pid(DISAGGREGATED, "decode-0"))
     plane.supervisor.step([alone, AGGREGATED])
-    gone.wait(timeout=10)
+    gone.wait(timeout=PATIENCE)
     failure = only_failure(plane.url(DISAGGREGATED))
     assert (failure.name, advice(failure)) == ("roles", "role missing")
     assert failure.detail == "/health lists no decode worker"
@@ -275,14 +275,14 @@ def kubectl(folder: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 def test_port_forward_ends_with_its_use(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     script = f'echo "$$ $@" > {tmp_path}/called; echo "Forwarding from 127.0.0.1:4321 -> 8000"; exec sleep 60'
     kubectl(tmp_path, monkeypatch, script)
-    with reach(ELSEWHERE) as reached, reached.endpoint(timeout=5) as found:
+    with reach(ELSEWHERE) as reached, reached.endpoint(timeout=PATIENCE) as found:
         assert found == Endpoint("http://127.0.0.1:4321")
         pid, *arguments = (tmp_path / "called").read_text().split()
         assert psutil.pid_exists(int(pid))
     assert not psutil.pid_exists(int(pid))
     assert arguments == [
         *("--kubeconfig=/k", "--context=c", "port-forward", "--namespace=ns", "--address=127.0.0.1"),
-        *("service/gpt-oss-disagg-frontend", ":8000", "--pod-running-timeout=5s"),
+        *("service/gpt-oss-disagg-frontend", ":8000", f"--pod-running-timeout={PATIENCE}s"),
     ]
 
 
@@ -294,7 +294,7 @@ def test_port_forward_that_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
             match="cannot forward a port to service/gpt-oss-disagg-frontend: services gpt-oss-disagg-frontend not",
         ),
         reach(ELSEWHERE) as reached,
-        reached.endpoint(timeout=5),
+        reached.endpoint(timeout=PATIENCE),
     ):
         pass
 

@@ -14,6 +14,7 @@ from pods.verification.checks import verify
 from pods.verification.expectation import Expectation
 from pods.verification.results import FAILED, SKIPPED, Result
 from tests.live import AT_ONCE, MODEL, PARSERS, DataPlane, graph, installed, started, worker
+from tests.waiting import PATIENCE
 
 RUNNABLE = [release for release in LATEST_PATCH.values() if not dynamo.unavailable(release)]
 RELEASES = sorted({*RUNNABLE[:1], DEFAULT, *RUNNABLE[-1:]})
@@ -55,7 +56,7 @@ def expected(served: Graph, model: str = MODEL) -> Expectation:
 
 
 def verified(plane: DataPlane, served: Graph, model: str = MODEL) -> list[Result]:
-    return list(verify(plane.url(served), expected(served, model), request_timeout=60))
+    return list(verify(plane.url(served), expected(served, model), request_timeout=PATIENCE))
 
 
 def causes(results: list[Result]) -> dict[str, str]:
@@ -93,7 +94,7 @@ def test_broken_graphs_are_named(plane: DataPlane, release: str) -> None:
     assert causes(verified(plane, dying)) == {"chat": "not served"}
     gone = psutil.Process(plane.pid(leaving, "prefill-0"))
     plane.supervisor.step([replace(leaving, workers=(worker("decode"),))])
-    gone.wait(timeout=30)
+    gone.wait(timeout=PATIENCE)
     assert causes(verified(plane, leaving)) == {"roles": "role missing"}
 
 

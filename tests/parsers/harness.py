@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from embedded.paths import CACHE, PROJECT
+from tests.waiting import PATIENCE
 
 MODULES = ("frontend", "vllm", "sglang", "trtllm", "mocker")
 """The `dynamo.<module>` programs whose parsers can be asked."""
@@ -94,7 +95,7 @@ def run_child(child: str, release: str, question: object, *args: str) -> Any:
             input=json.dumps(question),
             env={"PATH": os.environ["PATH"], "HOME": home, "TMPDIR": home, "PYTHONPATH": str(PROJECT)},
             cwd=home,
-            timeout=120,
+            timeout=PATIENCE,
             capture_output=True,
             text=True,
             check=False,

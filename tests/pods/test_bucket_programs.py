@@ -80,7 +80,7 @@ WAITS = """#!{python}
 import pathlib, subprocess, sys, time
 done = subprocess.run(["{aws}", *sys.argv[1:]])
 if "--recursive" in sys.argv:
-    end = time.monotonic() + 120
+    end = time.monotonic() + PATIENCE
     while not pathlib.Path("{seen}").exists():
         if time.monotonic() > end:
             sys.exit("no checksum was taken")
@@ -100,6 +100,7 @@ if "bucket.fetch" in sys.orig_argv:
 """
 SYNCS = """
 import os, pathlib, sys
+from tests.waiting import PATIENCE
 if "bucket.fetch" in sys.orig_argv:
     sync = os.fsync
     def fsync(number):

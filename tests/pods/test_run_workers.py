@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pods import run_workers
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 SCRIPT = Path(run_workers.__file__)
 SERVE = """
@@ -67,7 +67,7 @@ class Pod:
 
     def get(self, path: str) -> tuple[int, str]:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=PATIENCE) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as refused:
             return refused.code, refused.read().decode()
@@ -93,7 +93,7 @@ def gone(pid: int) -> bool:
 def test_when_one_worker_dies_all_end_and_the_container_fails(pod: Pod, killed: str) -> None:
     other = pod.worker("decode-0" if killed == "prefill-0" else "prefill-0")
     os.kill(pod.worker(killed), signal.SIGKILL)
-    assert pod.process.wait(timeout=120) == 1
+    assert pod.process.wait(timeout=PATIENCE) == 1
     assert f"{killed} ended: SIGKILL" in pod.text()
     assert "drained" in pod.text(), "the other one was asked, not killed"
     assert gone(other)
@@ -101,7 +101,7 @@ def test_when_one_worker_dies_all_end_and_the_container_fails(pod: Pod, killed: 
 
 def test_a_worker_that_ends_by_itself_fails_the_container_too(pod: Pod) -> None:
     os.kill(pod.worker("decode-0"), signal.SIGTERM)
-    assert pod.process.wait(timeout=120) == 1
+    assert pod.process.wait(timeout=PATIENCE) == 1
 
 
 def test_no_end_is_missed_however_close_two_are(tmp_path: Path) -> None:
@@ -109,7 +109,7 @@ def test_no_end_is_missed_however_close_two_are(tmp_path: Path) -> None:
         (folder := tmp_path / str(turn)).mkdir()
         pod = Pod(folder)
         pod.process.terminate()
-        assert pod.process.wait(timeout=120) == 0, pod.text()
+        assert pod.process.wait(timeout=PATIENCE) == 0, pod.text()
 
 
 def test_only_the_worker_is_asked_to_end_not_its_engine(tmp_path: Path) -> None:
@@ -140,20 +140,20 @@ def test_only_the_worker_is_asked_to_end_not_its_engine(tmp_path: Path) -> None:
         )
     eventually(lambda: "| serving" in log.read_text())
     process.terminate()
-    assert process.wait(timeout=120) == 0
+    assert process.wait(timeout=PATIENCE) == 0
     assert "drained" in log.read_text()
     assert "cut off" not in log.read_text()
 
 
 def test_figures_have_a_type_without_which_prometheus_refuses_them(pod: Pod) -> None:
-    with urllib.request.urlopen(f"http://127.0.0.1:{pod.port}/metrics", timeout=10) as answer:
+    with urllib.request.urlopen(f"http://127.0.0.1:{pod.port}/metrics", timeout=PATIENCE) as answer:
         assert answer.headers["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_kubelet_s_signal_reaches_every_worker(pod: Pod, number: signal.Signals) -> None:
     pod.process.send_signal(number)
-    code = pod.process.wait(timeout=120)
+    code = pod.process.wait(timeout=PATIENCE)
     assert code == 0
     assert number is signal.SIGINT or pod.text().count("drained") == 2
 

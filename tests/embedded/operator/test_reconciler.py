@@ -20,7 +20,7 @@ from embedded.operator.generations import MAX_SURGE, MAX_UNAVAILABLE
 from embedded.operator.platform import GraphVersion, Platform
 from facts import releases
 from tests.embedded.example_graphs import GPU_TOLERATION, Graph, alpha, beta, changed
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 NAME = "gpt-oss-disagg"
 DECODE = "TrtllmDecodeWorker"
@@ -136,7 +136,7 @@ def served(running: Served) -> Iterator[Served]:
     yield running
     if not embedded_cluster.is_running(running.state):
         running.start()
-    running.kubectl("delete", "dgd", "--all", "--cascade=foreground", "--timeout=90s")
+    running.kubectl("delete", "dgd", "--all", "--cascade=foreground", f"--timeout={PATIENCE}s")
     eventually(lambda: not running.items("pods"))
 
 
@@ -413,7 +413,7 @@ def test_killed_and_started_again(served: Served) -> None:
     before = served.pods(DECODE)
     killed = served.operator()
     killed.kill()
-    killed.wait(10)
+    killed.wait(PATIENCE)
     served.kubectl("delete", "pod", *before)
     served.start()
     served.await_ready()
@@ -429,7 +429,7 @@ def test_outlives_the_api_server(served: Served) -> None:
     assert killed
     operator = served.operator()
     killed.kill()
-    killed.wait(10)
+    killed.wait(PATIENCE)
     served.start()
     served.kubectl("delete", "pod", *before, "--wait=false")
     eventually(lambda: set(served.pods(DECODE).values()) - set(before.values()))
@@ -445,7 +445,7 @@ def test_a_graph_waits_for_its_operator_to_go(served: Served, cascade: str) -> N
     served.await_ready()
     killed = served.operator()
     killed.kill()
-    killed.wait(10)
+    killed.wait(PATIENCE)
     served.kubectl("delete", "dgd", NAME, f"--cascade={cascade}", "--wait=false")
     assert "deletionTimestamp" in served.get("dgd", NAME)["metadata"]
     served.start()
@@ -457,7 +457,7 @@ def test_a_graph_waits_for_its_operator_to_go(served: Served, cascade: str) -> N
 def test_ends_cleanly_on_sigterm(served: Served) -> None:
     running = served.operator()
     running.terminate()
-    assert running.wait(15) == 0
+    assert running.wait(PATIENCE) == 0
     assert not (served.state / "operator-ready").exists()
 
 
@@ -473,7 +473,7 @@ def test_another_version_is_refused_while_graphs_exist(served: Served) -> None:
 @one_version
 def test_a_claim_is_bound_and_its_volume_goes_with_it(served: Served) -> None:
     served.apply(claim("another"))
-    served.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/another", "--timeout=90s")
+    served.kubectl("wait", "--for=jsonpath={.status.phase}=Bound", "pvc/another", f"--timeout={PATIENCE}s")
     volume = served.get("pvc", "another")["spec"]["volumeName"]
     assert served.get("pv", volume)["metadata"]["labels"] == {"dynamo-gpt-oss/simulated": "true"}
     served.kubectl("delete", "pvc", "another")

@@ -8,6 +8,7 @@ import yaml
 
 from tests.live import DISAGGREGATED, MODEL, DataPlane
 from tests.project import PROJECT
+from tests.waiting import PATIENCE
 
 FAMILIES = yaml.safe_load((PROJECT / "tests" / "manifests" / "data" / "metrics.yaml").read_text())
 
@@ -25,14 +26,14 @@ def ask(url: str) -> None:
         data=json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=30) as response:
+    with urllib.request.urlopen(request, timeout=PATIENCE) as response:
         assert response.status == 200
         response.read()
 
 
 def published(url: str) -> dict[str, str]:
     """Type by family name, from the `# TYPE` lines."""
-    with urllib.request.urlopen(f"{url}/metrics", timeout=30) as response:
+    with urllib.request.urlopen(f"{url}/metrics", timeout=PATIENCE) as response:
         return dict(re.findall(r"^# TYPE (\S+) (\S+)$", response.read().decode(), re.MULTILINE))
 
 

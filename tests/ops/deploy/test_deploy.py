@@ -17,6 +17,7 @@ from ops.stack.stack import Stack
 from tests.ops.deploy.clusters import obj
 from tests.ops.stacks import of_file
 from tests.plans import stack_file
+from tests.waiting import PATIENCE
 
 CONFIG: dict[str, Any] = {
     "target": "trtllm-disagg-b200",
@@ -184,7 +185,7 @@ def test_an_up_waits_for_another_of_the_same_stack(
 
     def apply(*_: object, **__: object) -> str:
         began.set()
-        assert may_end.wait(60)
+        assert may_end.wait(PATIENCE)
         done.append("applied")
         return "0 changes"
 
@@ -196,7 +197,7 @@ def test_an_up_waits_for_another_of_the_same_stack(
 
     first = threading.Thread(target=lambda: deploy.up(mine, told, state=tmp_path))
     first.start()
-    assert began.wait(60)
+    assert began.wait(PATIENCE)
     deploy.down(mine, say, state=tmp_path)
     first.join()
     assert said[0] == "waiting for another up or down of mine"

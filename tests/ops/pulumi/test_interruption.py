@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from tests.project import PROJECT
-from tests.waiting import eventually
+from tests.waiting import PATIENCE, eventually
 
 WHO = json.dumps({"user": "ada", "url": "file:///state"})
 CLI = f"""#!{sys.executable}
@@ -116,7 +116,7 @@ def test_a_closed_terminal(start: Start, tmp_path: Path) -> None:
     os.close(terminal)
     os.close(ours)
     (tmp_path / "may end").touch()
-    assert process.wait(60) == 129
+    assert process.wait(PATIENCE) == 129
     in_order(tmp_path)
 
 
@@ -127,7 +127,7 @@ def test_nobody_who_reads_does_not_stop_it(start: Start, tmp_path: Path) -> None
     process.stdout.close()
     os.kill(process.pid, signal.SIGTERM)
     (tmp_path / "may end").touch()
-    assert process.wait(60) == 143
+    assert process.wait(PATIENCE) == 143
     in_order(tmp_path)
 
 

@@ -10,6 +10,7 @@ from ops.watch.snapshot import Snapshot
 from ops.watch.view import View
 from ops.watch.watch import Watch
 from tests.ops.watch.seen import existing, recorded
+from tests.waiting import PATIENCE
 
 
 def test_what_it_sees_is_shown_while_the_block_runs_and_once_more_at_its_end() -> None:
@@ -22,7 +23,7 @@ def test_what_it_sees_is_shown_while_the_block_runs_and_once_more_at_its_end() -
 
     watch = Watch(existing().plan, lambda: recorded("full_pool"), show, embedded=True, made=Made(1))
     with watch.running():
-        assert first.wait(10)
+        assert first.wait(PATIENCE)
         during = len(views)
         assert [reason.final for reason in watch.reasons()] == [True]
     assert len(views) > during

@@ -14,6 +14,7 @@ from ops.web.opening import serving
 from tests.browser import VIEWS, Seen, look
 from tests.live import DISAGGREGATED, MODEL, DataPlane
 from tests.ops.web.conftest import Endpoint
+from tests.waiting import PATIENCE
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("live-verify")]
 
@@ -45,12 +46,12 @@ def test_a_conversation(browser: Browser, server: ChatServer, width: int, scheme
         expect(page.get_by_text(f"Simulated: {endpoints.SIMULATED}")).to_be_visible()
         page.get_by_label("Reasoning effort").select_option("high")
         say(seen, "Are you there?\n" + "x" * 300)
-        expect(page.locator(".figures")).to_contain_text("tokens/s", timeout=30_000)
+        expect(page.locator(".figures")).to_contain_text("tokens/s", timeout=PATIENCE * 1000)
         expect(page.locator("details summary")).to_have_text("Reasoning")
         assert "The user asks" in page.locator(".reasoning").text_content()  # type: ignore[operator]
         expect(page.locator(".assistant > .text")).to_contain_text("[simulated engine] You asked: ")
         say(seen, "And again?")
-        expect(page.locator(".figures")).to_have_count(2, timeout=30_000)
+        expect(page.locator(".figures")).to_have_count(2, timeout=PATIENCE * 1000)
         expect(page.get_by_role("button", name="Send")).to_be_enabled()
         assert (seen.said, seen.sideways) == ([], 0)
         assert all(address.startswith(server.url) for address in seen.asked)
@@ -75,7 +76,7 @@ def test_stop_ends_the_answer_and_the_next_question_is_taken(
         expect(seen.page.locator(".reasoning")).to_contain_text("…")
         seen.page.get_by_role("button", name="Stop").click()
         expect(seen.page.locator(".figures")).to_contain_text("stopped")
-        assert endpoint.cut_off.wait(30)
+        assert endpoint.cut_off.wait(PATIENCE)
         endpoint.go_on.set()
         say(seen, "Second")
         expect(seen.page.locator(".assistant > .text")).to_have_text("<b>Hello</b>")

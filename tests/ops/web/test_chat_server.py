@@ -12,6 +12,7 @@ import pytest
 from ops.web.chat_server import ChatServer, Conversation
 from ops.web.opening import serving
 from tests.ops.web.conftest import Endpoint
+from tests.waiting import PATIENCE
 
 ASKED = {"messages": [{"role": "user", "content": "Hi"}], "effort": "high"}
 
@@ -26,7 +27,7 @@ def server(endpoint: Endpoint) -> Iterator[ChatServer]:
 def ask(
     server: ChatServer, method: str = "POST", path: str = "/chat", body: object = ASKED, **headers: str
 ) -> tuple[int, str, dict[str, str]]:
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
     given = {name.replace("_", "-"): text for name, text in headers.items()}
     text = json.dumps(body) if method == "POST" else None
     connection.request(method, path, text, {"Content-Type": "application/json", **given})
@@ -65,13 +66,13 @@ def test_what_goes_wrong_at_the_endpoint_is_told(server: ChatServer, endpoint: E
 
 def test_who_stops_listening_ends_the_answer_at_the_endpoint(server: ChatServer, endpoint: Endpoint) -> None:
     endpoint.go_on.clear()
-    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=PATIENCE)
     connection.request("POST", "/chat", json.dumps(ASKED), {"Content-Type": "application/json"})
     answer = connection.getresponse()
     assert json.loads(answer.readline()) == {"reasoning": "hm"}
     answer.close()
     connection.close()
-    assert endpoint.cut_off.wait(30)
+    assert endpoint.cut_off.wait(PATIENCE)
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "169.254.169.254", ""])
