@@ -26,7 +26,10 @@ class LeaseError(UserError):
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """pid and began name the driver, for pids are used again. deadline: seconds since 1970 when it must be done."""
+    """pid and began name the driver, for pids are used again. deadline: seconds since 1970 when it must be done.
+
+    began: seconds after the machine's start, which a clock that is set leaves as they are.
+    """
 
     stack: str
     embedded: bool
@@ -39,7 +42,7 @@ class Lease:
         if time.time() > self.deadline:
             return "its benchmark's time is over"
         with suppress(psutil.NoSuchProcess):
-            if psutil.Process(self.pid).create_time() == self.began:
+            if _began(psutil.Process(self.pid)) == self.began:
                 return ""
         return f"its driver, process {self.pid}, is gone"
 
@@ -57,7 +60,7 @@ def take(stack: str, *, embedded: bool, seconds: float) -> Lease:
             raise LeaseError(
                 f"--stack: {stack} is being measured by process {other.pid}, which will take it down"
             )
-    began = psutil.Process().create_time()
+    began = _began(psutil.Process())
     lease = Lease(
         stack=stack, embedded=embedded, pid=os.getpid(), began=began, deadline=time.time() + seconds
     )
@@ -70,6 +73,11 @@ def leases() -> Iterator[Lease]:
     """Every lease, by stack."""
     for path in sorted(LEASES.glob("*.json")):
         yield Lease(**json.loads(path.read_text()))
+
+
+def _began(process: psutil.Process) -> float:
+    """In hundredths, as the kernel counts it: both times are of the clock as it is set now."""
+    return round(process.create_time() - psutil.boot_time(), 2)
 
 
 def _path(stack: str) -> Path:

@@ -214,6 +214,16 @@ def test_a_lease_is_over_when_its_time_is_though_its_driver_lives(
     assert lease.take("two", embedded=False, seconds=-1).why_over() == "its benchmark's time is over"
 
 
+def test_a_clock_that_is_set_ends_no_lease(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lease, "LEASES", tmp_path)
+    held = lease.take("one", embedded=False, seconds=60)
+    began, started = psutil.Process().create_time(), psutil.boot_time()
+    # psutil reckons both back from the clock as it is now.
+    monkeypatch.setattr(psutil.Process, "create_time", lambda _: began + 30)
+    monkeypatch.setattr(psutil, "boot_time", lambda: started + 30)
+    assert held.why_over() == ""
+
+
 def test_a_stack_is_measured_by_one_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lease, "LEASES", tmp_path / "leases")
     held = lease.take("one", embedded=False, seconds=60)
