@@ -47,17 +47,31 @@ class _Record:
 
 @contextmanager
 def lock(path: Path, report: Report, what: str) -> Iterator[None]:
-    """Holds an exclusive lock on a file (made if missing) or folder; says it when it waits, for `what`."""
+    """Holds an exclusive lock on a file (made if missing) or folder; says it when it waits, for `what`.
+
+    A file says which process holds it.
+    """
     handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
     try:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            report(f"waiting for {what}")
+            report(f"waiting for {what}{_holder(path)}")
             fcntl.flock(handle, fcntl.LOCK_EX)
+        with suppress(OSError):  # a folder, or a disk that is full
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def _holder(path: Path) -> str:
+    """Who holds a lock on a file, for people; empty of a folder, which cannot say it."""
+    with suppress(OSError):
+        if pid := path.read_text():
+            return f" (process {pid})"
+    return ""
 
 
 def watch(

@@ -212,16 +212,18 @@ def test_it_outlives_whoever_started_it(state: Path) -> None:
     assert processes.end(state, "sleeper")
 
 
-def test_a_lock_excludes_other_processes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["", "file"])
+def test_a_lock_excludes_other_processes_and_a_file_says_which_holds_it(tmp_path: Path, name: str) -> None:
     code = (
         "import sys; from pathlib import Path; from embedded.processes import lock\n"
         "with lock(Path(sys.argv[1]), print, 'the other'): print('mine', flush=True)"
     )
-    command = [sys.executable, "-u", "-c", code, str(tmp_path)]
-    with processes.lock(tmp_path, print, "nobody"):
+    command = [sys.executable, "-u", "-c", code, str(tmp_path / name)]
+    holder = f" (process {os.getpid()})" if name else ""
+    with processes.lock(tmp_path / name, print, "nobody"):
         other = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
         assert other.stdout
-        assert other.stdout.readline() == "waiting for the other\n"
+        assert other.stdout.readline() == f"waiting for the other{holder}\n"
     assert other.communicate()[0] == "mine\n"
 
 

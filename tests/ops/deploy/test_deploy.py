@@ -1,5 +1,6 @@
 """`up` and `down` on the embedded cluster: in which order, and what is left. On a real one: tests/embedded."""
 
+import os
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -200,7 +201,7 @@ def test_an_up_waits_for_another_of_the_same_stack(
     assert began.wait(PATIENCE)
     deploy.down(mine, say, state=tmp_path)
     first.join()
-    assert said[0] == "waiting for another up or down of mine"
+    assert said[0] == f"waiting for another up or down of mine (process {os.getpid()})"
     assert done.index("applied") < done.index("stop")
 
 
