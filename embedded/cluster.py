@@ -11,30 +11,18 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from embedded import build, credentials, marker, nodes, processes
-from embedded.operator.platform import PROVISIONER, GraphVersion, Platform
+from embedded.operator.platform import STORAGE_CLASS, GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from facts import releases
 from targets.errors import UserError
-
-STORAGE_CLASS = {
-    "apiVersion": "storage.k8s.io/v1",
-    "kind": "StorageClass",
-    "metadata": {
-        "name": "embedded-rwx",
-        "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
-    },
-    "provisioner": PROVISIONER,
-    "volumeBindingMode": "Immediate",
-}
-"""The default class; the operator stand-in binds its claims, ReadWriteMany ones too."""
 
 DEFAULT_PLATFORM = Platform(version=releases.Version.parse(releases.DEFAULT))
 
@@ -262,9 +250,16 @@ def _serves(daemon: Daemon, state: Path) -> bool:
 
 
 def _answers(state: Path) -> bool:
-    with suppress(ClusterError):
-        return bool(kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state))
-    return False
+    return not _refusal(state)
+
+
+def _refusal(state: Path) -> str:
+    """Why the API server is not ready, in kubectl's words; empty if it is."""
+    try:
+        kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state)
+    except ClusterError as error:
+        return str(error)
+    return ""
 
 
 def _operator_ready(state: Path) -> Path:
@@ -285,9 +280,14 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
     state.chmod(0o700)
     ports = marker.ports(state)
     marker.write(state, programs, ports)
-    if credentials.write(state, kubeconfig(state), ports["api"]):
+    if credentials.write(state, kubeconfig(state), ports["api"]) or _is_stranger(state):
         _end_all(state)  # what runs knows others
     return ports
+
+
+def _is_stranger(state: Path) -> bool:
+    """Whether the API server knows other keys or another token: an `up` may have been killed after it made these."""
+    return bool(processes.find(state, "kube-apiserver") and re.search("Unauthorized|x509:", _refusal(state)))
 
 
 def _refuse_foreign(state: Path) -> None:

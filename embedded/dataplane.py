@@ -13,6 +13,7 @@ import json
 import logging
 import os
 import signal
+import ssl
 import sys
 import time
 import urllib.request
@@ -21,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import kopf
+import yaml
 
 from embedded import dynamo
 from embedded.dynamo_graph import graphs_of
@@ -32,18 +34,31 @@ _log = logging.getLogger(__name__)
 
 
 def _pods() -> Callable[[], list[dict[str, Any]]]:
-    """Lists the graphs' pods on the API server of $KUBECONFIG; raises OSError while that does not answer."""
-    login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
-    if login is None:
-        raise kopf.LoginError("no kubeconfig")
-    url, context = f"{login.server}/api/v1/pods?labelSelector={GRAPH}", login.as_ssl_context()
-    request = urllib.request.Request(url, headers=dict(login.as_http_headers()))
+    """Lists the graphs' pods on the API server of $KUBECONFIG; raises OSError while that does not answer.
+
+    The file is read again after a failure, for `up` mends one that was damaged.
+    """
+    known: list[tuple[urllib.request.Request, ssl.SSLContext | None]] = []
 
     def ask() -> list[dict[str, Any]]:
+        request, context = known.pop() if known else _login()
         with urllib.request.urlopen(request, timeout=10, context=context) as answer:
-            return list(json.load(answer)["items"])
+            items = list(json.load(answer)["items"])
+        known.append((request, context))
+        return items
 
     return ask
+
+
+def _login() -> tuple[urllib.request.Request, ssl.SSLContext | None]:
+    try:
+        login = kopf.login_with_kubeconfig(settings=kopf.OperatorSettings())
+    except (kopf.LoginError, yaml.YAMLError) as error:
+        raise OSError(f"{os.environ['KUBECONFIG']} cannot be read: {error}") from None
+    if login is None:
+        raise OSError(f"{os.environ['KUBECONFIG']} is not there")
+    url = f"{login.server}/api/v1/pods?labelSelector={GRAPH}"
+    return urllib.request.Request(url, headers=dict(login.as_http_headers())), login.as_ssl_context()
 
 
 def main() -> None:

@@ -15,6 +15,17 @@ SIMULATED = {nodes.SIMULATED: "true"}
 
 PROVISIONER = "dynamo-gpt-oss.embedded/rwx"
 """Of the StorageClass whose claims the stand-in binds."""
+STORAGE_CLASS = {
+    "apiVersion": "storage.k8s.io/v1",
+    "kind": "StorageClass",
+    "metadata": {
+        "name": "embedded-rwx",
+        "annotations": {"storageclass.kubernetes.io/is-default-class": "true"},
+    },
+    "provisioner": PROVISIONER,
+    "volumeBindingMode": "Immediate",
+}
+"""The default class; the stand-in binds its claims, ReadWriteMany ones too."""
 PROVIDER = "nvidia.com/workload-provider"
 
 

@@ -97,6 +97,15 @@ def test_a_damaged_file_is_mended_and_the_data_stays(own: Path, name: str, text:
     assert not [pid for pid in lost if psutil.pid_exists(pid) and not ended(pid)], "two of a part"
 
 
+def test_an_api_server_that_knows_another_token_is_started_anew_and_the_data_stays(own: Path) -> None:
+    start(own)
+    embedded.kubectl("create", "configmap", "before-another-token", state=own)
+    # As an `up` leaves it that is killed between making a token and ending what has read the one before.
+    (own / "tokens.csv").write_text(f"{'0' * 64},admin,admin,system:masters\n")
+    assert f"started {', '.join(PARTS)} in" in start(own)
+    embedded.kubectl("get", "configmap", "before-another-token", state=own)
+
+
 def test_a_part_that_is_stopped_is_started_anew(own: Path) -> None:
     start(own)
     before = pids(own)

@@ -1,6 +1,7 @@
 """From pods to processes, and what the supervisor does when processes, pods or graphs go."""
 
 import json
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import psutil
 import pytest
+import yaml
 
 from embedded import dynamo, endpoints
 from embedded.dynamo import DynamoError, Installation
@@ -255,7 +257,9 @@ def test_a_graph_moves_to_another_release(plane: DataPlane) -> None:
     assert endpoints.read(plane.state)[AGGREGATED.key]["release"] == NEWEST
 
 
-def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, tmp_path: Path) -> None:
+def test_daemon_follows_the_pods_of_a_cluster_once_its_kubeconfig_is_right(
+    cluster: Cluster, namespace: str, tmp_path: Path
+) -> None:
     def create(name: str, kind: str, *args: str) -> None:
         labels = {GRAPH: "g", "nvidia.com/dynamo-component-type": kind, VERSION_LABEL: "1.2.1"}
         main = {"name": "main", "image": f"none:{NEWEST}", "command": TRTLLM, "args": list(args)}
@@ -269,9 +273,20 @@ def test_daemon_follows_the_pods_of_a_cluster(cluster: Cluster, namespace: str, 
 
     create("f", "frontend")
     create("w", "worker", *SERVED)
-    command = [sys.executable, "-m", "embedded.dataplane", f"--kubeconfig={cluster.kubeconfig}"]
-    daemon = subprocess.Popen([*command, f"--state={tmp_path}"], cwd=PROJECT)
+    kubeconfig = tmp_path / "kubeconfig"
+    expired = yaml.safe_load(cluster.kubeconfig.read_text())
+    expired["users"][0]["user"]["token"] = "expired"
+    kubeconfig.write_text(yaml.safe_dump(expired))
+    command = [sys.executable, "-m", "embedded.dataplane", f"--kubeconfig={kubeconfig}"]
+    daemon = subprocess.Popen(
+        [*command, f"--state={tmp_path}"], cwd=PROJECT, stderr=subprocess.PIPE, text=True
+    )
+    assert daemon.stderr
     try:
+        assert any("HTTP Error 401" in line for line in daemon.stderr)
+        kubeconfig.write_text("half: [")
+        assert any("kubeconfig cannot be read" in line for line in daemon.stderr)
+        shutil.copy(cluster.kubeconfig, kubeconfig)
         endpoints.wait_for(tmp_path, namespace, "g", timeout=PATIENCE)
         entry = endpoints.read(tmp_path)[f"{namespace}/g"]
         assert set(entry["processes"]) == {"frontend", "w"}
