@@ -6,6 +6,8 @@ VENV   := .venv
 RUN    := $(VENV)/bin/python
 # Python compiles what is imported, when it is: compiling every package first takes longer than the download.
 INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
+# Many containers set it; every verb would then compile the SDKs anew, which takes longer than all else that it does.
+unexport PYTHONDONTWRITEBYTECODE
 LOCK   := $(VENV)/bin/uv pip compile --quiet --universal --generate-hashes
 STAMP  := $(VENV)/.requirements
 COMMAND := $(VENV)/bin/dynamo-gpt-oss

@@ -1,5 +1,6 @@
-"""Options that several verbs take."""
+"""Options of verbs, and the values that they take."""
 
+import enum
 from pathlib import Path
 from typing import Annotated
 
@@ -34,3 +35,11 @@ WaitForBlock = Annotated[
 ]
 Yes = Annotated[bool, typer.Option("--yes", help="Agree beforehand, as CI does.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object instead of lines.")]
+
+
+class Format(enum.StrEnum):
+    """tree: a folder of files. yaml: all Kubernetes objects on standard output. json: resources.json there."""
+
+    TREE = "tree"
+    YAML = "yaml"
+    JSON = "json"

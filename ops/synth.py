@@ -1,6 +1,5 @@
 """`synth`: every resource that a stack would register, written as files; needs no Pulumi CLI, cloud or credentials."""
 
-import enum
 import json
 import re
 import shutil
@@ -12,14 +11,7 @@ import yaml
 
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.fingerprint import placeholder
-
-
-class Format(enum.StrEnum):
-    """tree: a folder of files. yaml: all Kubernetes objects on standard output. json: resources.json there."""
-
-    TREE = "tree"
-    YAML = "yaml"
-    JSON = "json"
+from ops.options import Format
 
 
 def is_manifest(resource: Resource) -> bool:

@@ -1,5 +1,6 @@
 """Fixtures that tests of several folders share."""
 
+import os
 import random
 import sys
 import tempfile
@@ -11,6 +12,12 @@ import pytest
 from embedded.processes import Report
 from tests.browser import browser
 from tests.live import plane, shared_plane
+from tests.project import PROJECT
+
+# Where Python is told to keep no bytecode, every command that a test starts would compile the SDKs: half of its time.
+if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ.setdefault("PYTHONPYCACHEPREFIX", str(PROJECT / "out" / "bytecode"))
 
 __all__ = ["browser", "plane", "progress", "shared_plane"]
 

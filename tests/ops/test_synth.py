@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 from ops.evaluate import Evaluation, Resource, evaluate
+from ops.options import Format
 from ops.pulumi.stack_file import StackFile, stacks
-from ops.synth import Format, manifests, mask, render, write_tree
+from ops.synth import manifests, mask, render, write_tree
 from targets.catalogue import TARGETS
 from targets.target import Target
 from tests.plans import ON_CLUSTER, stack_file
