@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from embedded import build, credentials, marker, nodes, processes
+from embedded import build, credentials, logs, marker, nodes, processes
 from embedded.operator.platform import STORAGE_CLASS, GraphVersion, Platform
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
@@ -268,8 +268,7 @@ def _operator_ready(state: Path) -> Path:
 
 def _failure(state: Path, name: str, what: str) -> ClusterError:
     log = processes.log_file(state, name)
-    lines = log.read_text(errors="replace").splitlines()[-8:]
-    return ClusterError("\n".join([f"{name} {what} (log: {log}):", *lines]))
+    return ClusterError("\n".join([f"{name} {what} (log: {log}):", *logs.last_words(log, 8)]))
 
 
 def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:

@@ -1,11 +1,17 @@
 """What local processes have written to their log files, each line behind the name of its process."""
 
+import json
+import re
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 _SECONDS_BETWEEN_LOOKS = 0.3
+
+_GO_TRACE = re.compile(r"^(?:\S.*\n\t\S+:\d+.*|goroutine \d+ .*|)(?:\n|\Z)", re.MULTILINE)
+"""Its lines: a function and its place, the name of a thread, and nothing."""
 
 Files = Mapping[str, Path]
 """Log files by name of the process."""
@@ -17,6 +23,20 @@ def last_lines(files: Files, count: int) -> Iterator[str]:
         if path.exists():
             with path.open(errors="replace") as log:
                 yield from (f"[{name}] {line.rstrip()}" for line in deque(log, maxlen=count))
+
+
+def last_words(path: Path, count: int) -> list[str]:
+    """At most `count` last lines for somebody who asks why a process ended: no stack traces of Go, and no JSON."""
+    said = _GO_TRACE.sub("", path.read_text(errors="replace")).splitlines()
+    return [_plain(line) for line in said[-count:]]
+
+
+def _plain(line: str) -> str:
+    """etcd's message and its error; of any other line all."""
+    with suppress(ValueError, TypeError, KeyError):
+        entry = json.loads(line)
+        return f"{entry['msg']}: {entry['error']}"
+    return line
 
 
 def follow(

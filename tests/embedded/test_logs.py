@@ -4,7 +4,25 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from embedded.logs import follow, last_lines
+from embedded.logs import follow, last_lines, last_words
+
+
+def test_last_words_are_the_reason_and_no_stack_trace(tmp_path: Path) -> None:
+    log = tmp_path / "etcd.log"
+    log.write_text(
+        "before\n"
+        '{"level":"panic","msg":"failed to create WAL","error":"no space left on device","stacktrace":"a"}\n'
+        "panic: failed to create WAL\n\n"
+        "goroutine 1 [running]:\n"
+        "go.etcd.io/etcd/server/v3/embed.StartEtcd(0x3369cb614808)\n"
+        "\tgo.etcd.io/etcd/server/v3@v3.6.4/embed/etcd.go:262 +0x11c8\n"
+        "main.main()\n"
+        "\tdynamo-gpt-oss/embedded/controlplane/main.go:30 +0xc2\n"
+    )
+    assert last_words(log, 2) == [
+        "failed to create WAL: no space left on device",
+        "panic: failed to create WAL",
+    ]
 
 
 def test_the_last_lines_of_each_behind_its_name(tmp_path: Path) -> None:
