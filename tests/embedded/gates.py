@@ -60,25 +60,18 @@ def gates(rounds: int, seed: int) -> Iterator[Gate]:
         with tempfile.TemporaryDirectory() as folder:
             plane = started(Path(folder) / "state", ENGINE)
             try:
-                with _kept_running(plane, served):
+                with kept_running(plane, served):
                     yield Gate(release, served.name, "", _verified(plane, served))
                 if turn % 2:
                     killed = draw.choice([FRONTEND, *(each.pod for each in workers)])
                     plane.kill(served, killed)
-                    with _kept_running(plane, served):
+                    with kept_running(plane, served):
                         yield Gate(release, served.name, killed, _verified(plane, served))
             finally:
                 plane.supervisor.close()
 
 
 def _verified(plane: DataPlane, served: Graph) -> tuple[Result, ...]:
-    names = {FRONTEND, *(each.pod for each in served.workers)}
-
-    def url() -> str:
-        entry = endpoints.read(plane.state).get(served.key, {})
-        return str(entry["url"] or "") if set(entry.get("processes", ())) == names else ""
-
-    eventually(url, _SECONDS)
     roles = tuple(each.role for each in served.workers)
     expected = Expectation(
         MODEL,
@@ -87,11 +80,24 @@ def _verified(plane: DataPlane, served: Graph) -> tuple[Result, ...]:
         version=served.release,
         router_mode=served.frontend[1],
     )
-    return tuple(checks.verify(url(), expected, wait=_SECONDS, request_timeout=_SECONDS))
+    url = ready_url(plane, served)
+    return tuple(checks.verify(url, expected, wait=_SECONDS, request_timeout=_SECONDS))
+
+
+def ready_url(plane: DataPlane, served: Graph) -> str:
+    """Where the graph is served, once all of its processes are there."""
+    names = {FRONTEND, *(each.pod for each in served.workers)}
+
+    def url() -> str:
+        entry = endpoints.read(plane.state).get(served.key, {})
+        return str(entry["url"] or "") if set(entry.get("processes", ())) == names else ""
+
+    eventually(url, _SECONDS)
+    return url()
 
 
 @contextmanager
-def _kept_running(plane: DataPlane, served: Graph) -> Iterator[None]:
+def kept_running(plane: DataPlane, served: Graph) -> Iterator[None]:
     """The supervisor at its work, as its daemon does it."""
     over = threading.Event()
 
