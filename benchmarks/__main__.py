@@ -1,69 +1,64 @@
-"""Time and memory of whole commands, each beside the floor that it cannot go below on the same machine.
+"""`python -m benchmarks`: how fast this project itself is, as ratios within one run; every run is kept.
 
-Absolute seconds differ between machines and hours; the ratio of two commands run in turn does not. Every command runs
-once uncounted, then in rounds, all commands in each round; medians are shown.
+Absolute seconds differ between machines and hours; the ratio of two commands run in turn does not.
 """
 
+import argparse
+import json
 import os
-import statistics
 import subprocess
-import sys
-import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parent.parent
-ROUNDS = 5
-FLOOR = "import the SDKs"
-COMMANDS: dict[str, tuple[str, ...]] = {
-    FLOOR: ("-c", "import pulumi, pulumi_kubernetes.core.v1, pydantic"),
-    "synth dev": ("-m", "ops", "synth", "--stack", "dev", "--format", "json"),
-    "synth disagg-b200": ("-m", "ops", "synth", "--stack", "disagg-b200", "--format", "json"),
-    "synth prod": ("-m", "ops", "synth", "--stack", "prod", "--format", "json"),
-    "refuse an unknown stack": ("-m", "ops", "synth", "--stack", "nowhere"),
+from benchmarks import cluster, diff, scaling, synth
+from benchmarks.clock import PROJECT
+from benchmarks.figures import Figure, table
+
+KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
+    "synth": synth.figures,
+    "scaling": scaling.figures,
+    "diff": diff.figures,
+    "cluster": cluster.figures,
 }
-"""What is measured; each ratio is to the first."""
+HISTORY = PROJECT / "out" / "benchmarks.jsonl"
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """One finished command: wall-clock seconds, and peak resident memory in MiB."""
+def keep(figures: Sequence[Figure], history: Path) -> None:
+    """Append a line a figure, each with the run's date, commit and machine."""
+    run = {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "commit": _git("rev-parse", "HEAD"),
+        "changed": bool(_git("status", "--porcelain")),
+        "cores": os.cpu_count(),
+        "load": round(os.getloadavg()[0], 2),
+    }
+    history.parent.mkdir(parents=True, exist_ok=True)
+    with history.open("a") as file:
+        file.writelines(json.dumps({**run, **figure.data()}, ensure_ascii=False) + "\n" for figure in figures)
 
-    seconds: float
-    mebibytes: float
 
-
-def measure(arguments: Sequence[str]) -> Measurement:
-    """Run this Python with the arguments, from the project's folder, its output thrown away."""
-    began = time.monotonic()
-    process = subprocess.Popen(
-        [sys.executable, *arguments], cwd=PROJECT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    _, _, usage = os.wait4(process.pid, 0)
-    process.returncode = 0
-    unit = 1024 if sys.platform == "linux" else 1024 * 1024  # ru_maxrss is in KiB, on macOS in bytes
-    return Measurement(time.monotonic() - began, usage.ru_maxrss / unit)
+def _git(*arguments: str) -> str:
+    found = subprocess.run(["git", *arguments], cwd=PROJECT, check=False, capture_output=True, text=True)
+    return found.stdout.strip()
 
 
 def main() -> None:
-    """Measure every command and print medians and ratios."""
-    runs: dict[str, list[Measurement]] = {name: [] for name in COMMANDS}
-    for counted in range(ROUNDS + 1):
-        for name, arguments in COMMANDS.items():
-            print(f"\rround {counted} of {ROUNDS}: {name:<30}", end="", file=sys.stderr, flush=True)
-            run = measure(arguments)
-            if counted:
-                runs[name].append(run)
-    print(file=sys.stderr)
-    floor = runs[FLOOR]
-    print(f"{'command':<26}{'seconds':>9}{'ratio':>8}{'MiB':>8}{'ratio':>8}")
-    for name, own in runs.items():
-        seconds = statistics.median(run.seconds for run in own)
-        memory = statistics.median(run.mebibytes for run in own)
-        slower = statistics.median(a.seconds / b.seconds for a, b in zip(own, floor, strict=True))
-        larger = statistics.median(a.mebibytes / b.mebibytes for a, b in zip(own, floor, strict=True))
-        print(f"{name:<26}{seconds:>9.2f}{slower:>7.1f}×{memory:>8.0f}{larger:>7.1f}×")
+    """Measure what is asked for, print a table, and keep the figures."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="How fast this project itself is."
+    )
+    parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"of {', '.join(KINDS)}; all by default")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each is measured; the least counts")
+    asked = parser.parse_args()
+    if unknown := sorted({*asked.kinds} - {*KINDS}):
+        parser.error(f"KIND: {', '.join(unknown)}; choose of {', '.join(KINDS)}")
+    if asked.rounds < 1:
+        parser.error(f"--rounds: {asked.rounds}: at least 1")
+    figures = [figure for kind in asked.kinds or KINDS for figure in KINDS[kind](asked.rounds)]
+    keep(figures, HISTORY)
+    print(*table(figures), sep="\n")
+    print(f"kept in {HISTORY.relative_to(PROJECT)}")
 
 
 if __name__ == "__main__":
