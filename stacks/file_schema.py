@@ -127,7 +127,12 @@ def _section(schema: Schema, settings: Mapping[str, Any]) -> Schema:
     if not any(_has_secret(models[name]) for name in names):
         return schema
     described = {key: schema[key] for key in ("description",) if key in schema}
-    return {**described, "if": {"required": ["secure"]}, "then": dict(_SECURE), "else": schema}
+    return {
+        **described,
+        "if": {"type": "object", "required": ["secure"]},
+        "then": dict(_SECURE),
+        "else": schema,
+    }
 
 
 def _references(schema: Schema) -> Iterable[Schema]:

@@ -12,8 +12,19 @@ _SECRET_SECTIONS = {section for section, _ in SECRETS}
 _SECRET_KEYS = re.compile(r"(token|api_?keys?|password|passphrase|credentials?)$", re.IGNORECASE)
 _SECRET_NAMES = re.compile("secret$", re.IGNORECASE)
 """Keys that take a Secret's name, where the secret itself is sometimes written."""
-_SECRET = r"\bhf_[A-Za-z0-9]{12,}|\bnvapi-[\w-]{12,}|\b(?:AKIA|ASIA)[A-Z0-9]{12,}|(?<=://)[^/\s@'\"]+:[^/\s@'\"]+(?=@)"
-"""Tokens of Hugging Face and NGC, keys of AWS, `user:password` of an address."""
+_SECRET = "|".join(
+    (
+        r"\bhf_[A-Za-z0-9]{12,}",
+        r"\bnvapi-[\w-]{12,}",
+        r"\b(?:AKIA|ASIA)[A-Z0-9]{12,}",
+        r"\bsk-(?=[\w-]*\d)[\w-]{20,}",  # of OpenAI and Anthropic; a digit, as `sk-` may begin a name
+        r"\b(?:gh[opsru]_|github_pat_|glpat-)[\w-]{20,}",
+        r"\bpul-[0-9a-f]{40}",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\s\S]*?-----END [A-Z ]*PRIVATE KEY-----|.*)",
+        r"(?<=://)[^/\s@'\"]+:[^/\s@'\"]+(?=@)",  # `user:password` of an address
+    )
+)
+"""Tokens and keys that are known by their looks."""
 _LOOKS_SECRET = re.compile(_SECRET)
 _MAY_BE_SECRET = re.compile(
     rf"{_SECRET}|(?<=[tT]oken\": \")[^\"]+|(?<=[tT]oken\":\")[^\"]+|(?<=[tT]oken=)[^\s'\",]+"
@@ -33,13 +44,28 @@ def shown(path: Sequence[str], given: Any, *, misplaced: bool, encrypted: bool) 
     unexpected = misplaced if path[0] in _SECRET_SECTIONS else encrypted
     if named or unexpected:
         return HIDDEN
-    text = "{" + ", ".join(map(str, given)) + "}" if isinstance(given, Mapping) else repr(given)
+    # Before it is cut or quoted: half a token, or one behind the `n` of a line's end, looks like none.
+    seen = _without_secrets_in([*map(str, given)] if isinstance(given, Mapping) else given)
+    text = "{" + visible(", ".join(seen)) + "}" if isinstance(given, Mapping) else repr(seen)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 
 def without_secrets(text: str) -> str:
     """The text without what looks like a token, a key or a password."""
     return _MAY_BE_SECRET.sub(HIDDEN, text)
+
+
+def _without_secrets_in(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_secrets_in(item) for item in value]
+    if isinstance(value, Mapping):
+        return {_without_secrets_in(key): _without_secrets_in(item) for key, item in value.items()}
+    return without_secrets(value) if isinstance(value, str) else value
+
+
+def visible(text: str) -> str:
+    """The text on one line, with what cannot be seen as an escape, and without what looks like a secret."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in without_secrets(text))
 
 
 def readable_secrets(value: Any, path: str = "") -> Iterator[str]:
@@ -51,6 +77,6 @@ def readable_secrets(value: Any, path: str = "") -> Iterator[str]:
         yield path
     for key, item in value.items() if isinstance(value, Mapping) else ():
         if (path, key) not in SECRETS:
-            yield from readable_secrets(item, f"{path}.{key}".removeprefix("."))
+            yield from readable_secrets(item, f"{path}.{visible(str(key))}".removeprefix("."))
     for index, item in enumerate(value if isinstance(value, list) else ()):
         yield from readable_secrets(item, f"{path}[{index}]")

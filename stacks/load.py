@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -10,13 +11,16 @@ import pulumi
 from pulumi.runtime.config import get_config_env, is_config_secret
 from pydantic import ValidationError
 
-from stacks.hidden import SECRETS, readable_secrets
+from stacks.hidden import SECRETS, readable_secrets, visible
 from stacks.plan import StackPlan, resolve
 from stacks.rules.pools import assignment_problems, is_assignable
 from stacks.rules.stack import cluster_problems, graph_problems
 from stacks.sections.cluster import AwsCluster, ExistingClusterSettings
 from stacks.sentences import by_alias, sentences
 from stacks.settings import PLAIN_KEYS, PROJECT, SWITCHES, ConfigError, Settings
+
+_ESCAPED = re.compile(r"\\[xuU]")
+"""In a key that cannot be seen, as a sentence writes it."""
 
 
 def load() -> StackPlan:
@@ -48,12 +52,20 @@ def from_text(config: Mapping[str, str], secret_keys: set[str]) -> StackPlan:
 
 def parse(values: Mapping[str, Any], secret_keys: set[str]) -> StackPlan:
     """A stack from config values. secret_keys: top-level keys that hold a Pulumi secret. Raises ConfigError."""
-    _refuse(line for key, value in sorted(values.items()) for line in _unprintable(key, value))
+    unprintable = [
+        line
+        for key, value in sorted(values.items())
+        for text in (key, value)
+        for line in _unprintable(visible(key), text)
+    ]
     try:
         settings = Settings.model_validate(values, by_alias=True, by_name=False)
     except ValidationError as invalid:
-        raise ConfigError("\n".join(sentences(invalid, Settings, PROJECT, secret_keys))) from None
-    _refuse(_truths("", values, settings.model_dump(by_alias=True, exclude_unset=True)))
+        told = [f"{PROJECT}:{line}" for line in unprintable]
+        told += _besides(told, sentences(invalid, Settings, PROJECT, secret_keys))
+        told += _besides(told, (f"{PROJECT}:{line}" for line in _plain_secrets(values, secret_keys)))
+        raise ConfigError("\n".join(told)) from None
+    _refuse([*unprintable, *_truths("", values, settings.model_dump(by_alias=True, exclude_unset=True))])
     stack = resolve(settings)
     _refuse(
         [
@@ -109,6 +121,15 @@ def _unprintable(key: str, value: Any) -> Iterator[str]:
                 yield from _unprintable(f"{key}[{position}]", below)
 
 
+def _besides(told: Collection[str], lines: Iterable[str]) -> Iterator[str]:
+    """Lines about other keys than those of which something was told, and than those that cannot be seen."""
+    keys = {line.partition(": ")[0] for line in told}
+    for line in lines:
+        key = line.partition(": ")[0]
+        if key not in keys and not _ESCAPED.search(key):
+            yield line
+
+
 def _truths(key: str, given: Any, read: Any) -> Iterator[str]:
     """Truth values where a number is read: pydantic takes true for 1."""
     if isinstance(given, bool) and isinstance(read, int | float) and not isinstance(read, bool):
@@ -124,7 +145,8 @@ def _truths(key: str, given: Any, read: Any) -> Iterator[str]:
 def _plain_secrets(values: Mapping[str, Any], secret_keys: Collection[str]) -> Iterator[str]:
     """Tokens and keys that stand in the stack file for everybody to read, or would on the cluster."""
     for section, key in SECRETS:
-        if (values.get(section) or {}).get(key) and section not in secret_keys:
+        given = values.get(section)
+        if isinstance(given, Mapping) and given.get(key) and section not in secret_keys:
             yield not_encrypted(f"{section}.{key}")
     for key in readable_secrets(values):
         yield (

@@ -11,9 +11,10 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from facts.weights import MODEL_ID
-from stacks.hidden import HIDDEN, shown
+from stacks.hidden import HIDDEN, shown, visible
 from stacks.patterns import SHAPES
 from stacks.sections.cluster import CLUSTER_KINDS
+from stacks.settings import SWITCHES
 from targets.catalogue import TARGETS
 
 _MODEL_KEYS = {"model", "modelId", "modelName"}
@@ -46,12 +47,14 @@ def sentences(
             case "union_tag_not_found":
                 yield f"{key}.kind: missing; choose one of {', '.join(CLUSTER_KINDS)}"
             case "union_tag_invalid":
-                yield f"{key}.kind: {context['tag']!r} is not allowed; choose one of {', '.join(CLUSTER_KINDS)}"
+                tag = shown([*path, "kind"], context["tag"], misplaced=False, encrypted=path[0] in encrypted)
+                yield f"{key}.kind: {tag} is not allowed; choose one of {', '.join(CLUSTER_KINDS)}"
             case "literal_error":
                 yield f"{key}: {given} is not allowed; choose one of {context['expected']}"
             case "model_type" | "model_attributes_type" | "dict_type":
                 known = ", ".join(_fields(settings, path))
-                yield f"{key}: {given} is not an object; write its keys below it{known and f': {known}'}"
+                off = ", or `off` in its place" if len(path) == 1 and path[0] in SWITCHES else ""
+                yield f"{key}: {given} is not an object; write its keys below it{known and f': {known}'}{off}"
             case "tuple_type" | "list_type":
                 yield f"{key}: {given} is not a list; write each item with a dash below it"
             case "bool_parsing" | "bool_type":
@@ -97,7 +100,7 @@ def _why(error: ErrorDetails) -> str:
     """What is wrong with a value: in the words of its check, in those of its pattern, or in pydantic's."""
     context = error.get("ctx", {})
     if error["type"] == "value_error":
-        return str(context["error"])
+        return visible(str(context["error"]))
     shape = SHAPES.get(context.get("pattern", ""))
     return str(shape) if shape else f"{error['msg'][0].lower()}{error['msg'][1:]}"
 
@@ -112,7 +115,9 @@ def _without_kind(path: tuple[int | str, ...]) -> tuple[int | str, ...]:
 def _dotted(path: Iterable[int | str]) -> str:
     """The key as Pulumi writes paths: `graphs[0].name`. pydantic marks a mapping's key itself by `[key]`."""
     parts = (part for part in path if part != "[key]")
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
+    return "".join(
+        f"[{part}]" if isinstance(part, int) else f".{visible(part)}" for part in parts
+    ).removeprefix(".")
 
 
 def _fields(settings: type[BaseModel], path: list[str]) -> dict[str, FieldInfo]:

@@ -2,6 +2,7 @@
 
 import difflib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,11 +10,18 @@ from typing import Any
 
 from ops.fingerprint import placeholder
 from ops.pulumi import yaml_file
+from stacks.hidden import visible
 from targets.errors import UserError
+
+_KEY = re.compile(r"[^:]+:(config:)?[^:]+")
+"""A namespace and a name; the word between them is of old files."""
 
 
 class StackFileError(UserError):
     """The stack's file is missing or not what Pulumi can read; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +56,7 @@ class StackFile:
             stack=stack,
             config={key: _text(_reveal(value)) for key, value in sorted(values.items())},
             secret_keys=frozenset(key for key, value in values.items() if _has_secret(value)),
-            environments=_environments(content.get("environment")),
+            environments=_environments(path.name, content.get("environment")),
         )
 
     def environment(self) -> dict[str, str]:
@@ -80,6 +88,10 @@ def _own(project: str, file: str, config: Any) -> dict[str, Any]:
     values: dict[str, Any] = {}
     for key, value in (config or {}).items():
         full = _full(project, key)
+        if not _KEY.fullmatch(full):
+            raise StackFileError(
+                f"{file}: config: '{visible(key)}' is no key that Pulumi takes; write {project}:NAME"
+            )
         if full in values:
             raise StackFileError(
                 f"{file}: config: {full} is there twice, once without its namespace; keep one"
@@ -92,10 +104,17 @@ def _full(project: str, key: str) -> str:
     return key if ":" in key else f"{project}:{key}"
 
 
-def _environments(declared: Any) -> tuple[str, ...]:
+def _environments(file: str, declared: Any) -> tuple[str, ...]:
     """Names of imported environments; one that is written in the stack file itself is called so."""
     if isinstance(declared, list):
-        return tuple(next(iter(each)) if isinstance(each, Mapping) else str(each) for each in declared)
+        names: list[Any] = [
+            next(iter(each), None) if isinstance(each, Mapping) else each for each in declared
+        ]
+        if wrong := [place for place, name in enumerate(names) if not isinstance(name, str)]:
+            raise StackFileError(
+                f"{file}: environment[{wrong[0]}]: no name of an environment; write one, as text"
+            )
+        return tuple(names)
     return ("its own",) if declared else ()
 
 

@@ -7,19 +7,26 @@ from typing import Any
 
 import yaml
 
+from stacks.hidden import visible
 from targets.errors import UserError
 
 _VALUES = 10_000
 """Far more than any file holds; aliases of aliases make billions of a few lines."""
 _DEPTH = 50
+_BITS = 64
 _TOO_DEEP = f"its values are nested deeper than {_DEPTH} levels"
 _OWN_WORDS = re.compile("(alias|anchor|tag|handle) .*")
 """Where the parser's message goes on in the file's words."""
+_HALF = re.compile("[\ud800-\udfff]")
+"""What an escape can make, and no encoding has."""
 _TAG = "tag:yaml.org,2002:"
 
 
 class YamlFileError(UserError):
     """The file cannot be read, or Pulumi could not read it; the message shows no value of it."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))
 
 
 class _Loader(yaml.SafeLoader):
@@ -55,7 +62,8 @@ def read(path: Path) -> dict[str, Any]:
         raise YamlFileError(f"{path.name} cannot be read: {reason}") from None
     except RecursionError:
         raise YamlFileError(f"{path.name}: {_TOO_DEEP}") from None
-    except ValueError:
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # What PyYAML's constructors raise for `!!float ''`, `!!bool x`, `!!int []`.
         raise YamlFileError(f"{path.name}: one of its values is not what its tag says, or too long") from None
     if not isinstance(content, dict):
         raise YamlFileError(f"{path.name} is not a mapping of keys to values")
@@ -73,6 +81,10 @@ def _problem(root: yaml.Node | None) -> str:
         if seen > _VALUES:
             return f"it holds more than {_VALUES} values, each alias counted as what it stands for"
         below = node.value if isinstance(node, yaml.CollectionNode) else ()
+        keys = [key for key, _ in below] if isinstance(node, yaml.MappingNode) else []
+        for each in (node, *keys):
+            if isinstance(each, yaml.ScalarNode) and _HALF.search(each.value):
+                return f"half a character{_place(each.start_mark)}"
         if isinstance(node, yaml.MappingNode):
             # In reverse, so that it is the second one that is named.
             names = [key.value for key, _ in below if isinstance(key, yaml.ScalarNode) and key.value != "<<"]
@@ -102,6 +114,10 @@ def _plain(file: str, path: str, value: Any) -> Any:
         return [_plain(file, f"{path}[{index}]", item) for index, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
         raise YamlFileError(f"{file}: {path}: {value} is no number that Pulumi takes; write a finite one")
+    if isinstance(value, int) and value.bit_length() > _BITS:
+        raise YamlFileError(
+            f"{file}: {path}: more than {_BITS} bits, which Pulumi rounds; write a smaller one"
+        )
     if value is None or isinstance(value, str | int | float):
         return value
     raise YamlFileError(

@@ -104,6 +104,7 @@ def test_what_is_wrong_is_refused_where_it_stands(sections: Mapping[str, Any], r
         said(ingress={"host": "a.example.com", "gateway": "a/b", "apiKeys": {"me": {"secure": "v1:abc"}}}),
         said(**EVERY_OPTION),
         said(verify="off"),
+        said(ingress=None),
         said(verify=False),
         said(tags={"ttl": None, "more": {"costCenter": 1234}}),
         {**said(), "encryptionsalt": "v1:a", "secretsprovider": "passphrase", "encryptedkey": "a"},

@@ -77,6 +77,34 @@ def test_what_looks_like_one_is_hidden_anywhere(name: str) -> None:
     assert "[secret]" in said
 
 
+LOOKS = {
+    "of Hugging Face": HF,
+    "of NVIDIA": "nvapi-abcdefghijkl-0123",
+    "of AWS": "AKIAABCDEFGHIJKLMNOP",
+    "of OpenAI": "sk-proj-abcdefghijklmnopqrstuv0123",
+    "of GitHub": "ghp_abcdefghijklmnopqrstuvwxyz0123456789",
+    "of GitLab": "glpat-abcdefghijklmnopqrst",
+    "of Pulumi": f"pul-{'0123456789' * 4}",
+    "a private key": "-----BEGIN PRIVATE KEY-----\nabcdefghijkl\n-----END PRIVATE KEY-----",
+    "half a private key": "-----BEGIN EC PRIVATE KEY----- abcdefghijkl",
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_it_is_known_by_its_looks_at_any_place_of_a_text(name: str) -> None:
+    token = LOOKS[name]
+    for text in (token, f"--a={token}", f"a\n{token}", "x" * 110 + f" {token}", f"{token}{'y' * 200}"):
+        said = refusal({"graph": {"name": text, "decode": [text], text: {text: 1}}}, set())
+        assert token not in said
+        assert token[4:].split("\n", maxsplit=1)[0][:8] not in said
+        assert "abcdefghijkl" not in said
+
+
+def test_what_only_begins_like_one_is_shown() -> None:
+    for text in ("sk-a-name-of-a-graph-that-is-long", "task-0123456789012345678901", "ghp_"):
+        assert f"graph.logLevel: {text!r}" in refusal({"graph": {"logLevel": text}}, set())
+
+
 READABLE: dict[str, tuple[dict[str, Any], str]] = {
     "an argument": ({"graph": {"decode": {"extraArgs": ["--hf-token", HF]}}}, "graph.decode.extraArgs[1]"),
     "a part of one": (

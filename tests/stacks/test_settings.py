@@ -81,6 +81,22 @@ REFUSED: dict[str, tuple[Mapping[str, Any], str]] = {
         "graph.decode.env: holds the character U+0000, which cannot be seen; leave it out\n"
         f"{PROJECT}:graph.decode.extraArgs[1]: holds the character U+001B, which cannot be seen; leave it out",
     ),
+    "what nobody sees, beside other mistakes": (
+        {"a\u202e": 1, "graph": {"name": "a\x1b"}, "pool": {"nodes": 0}},
+        "a\\u202e: holds the character U+202E, which cannot be seen; leave it out\n"
+        f"{PROJECT}:graph.name: holds the character U+001B, which cannot be seen; leave it out\n"
+        f"{PROJECT}:pool.nodes: 0: input should be greater than or equal to 1",
+    ),
+    "a plain token beside another mistake": (
+        {"ngc": {"apiKey": "x"}, "pool": {"nodes": 0}},
+        "pool.nodes: 0: input should be greater than or equal to 1\n"
+        f"{PROJECT}:ngc.apiKey: the value is not encrypted; set it with `pulumi config set --secret --path "
+        f"{PROJECT}:ngc.apiKey`",
+    ),
+    "neither off nor an object": (
+        {"verify": "no"},
+        "verify: 'no' is not an object; write its keys below it: enabled, timeoutSeconds, or `off` in its place",
+    ),
     "UltraServer of another kind, on nodes that are there": (
         {"pool": {"capacity": {"ultraserver": "u-1"}}},
         "pool.capacity.ultraserver: 'u-1' is not allowed; choose u-p6e-gb200x36 or u-p6e-gb200x72",

@@ -86,6 +86,10 @@ def test_what_is_no_stack_file_is_refused_by_its_name(project: Path, text: str) 
     ("text", "message"),
     [
         ("[a, b]", "config: not a mapping of keys to values; write each key below it"),
+        ("{':a': 1}", "config: ':a' is no key that Pulumi takes; write ours:NAME"),
+        ("{'aws:': 1}", "config: 'aws:' is no key that Pulumi takes; write ours:NAME"),
+        ("{'a:b:c': 1}", "config: 'a:b:c' is no key that Pulumi takes; write ours:NAME"),
+        ("{}\nenvironment: [a, {}]", "environment[1]: no name of an environment; write one, as text"),
         ("text", "config: not a mapping of keys to values; write each key below it"),
         ("{a: 1, 'ours:a': 2}", "config: ours:a is there twice, once without its namespace; keep one"),
     ],

@@ -60,6 +60,22 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         ": it holds more than 10000 values, each alias counted as what it stands for",
     ),
     "a long number": ("t: " + "9" * 5000, ": one of its values is not what its tag says, or too long"),
+    "a number of more than 64 bits": (
+        f"t: {{a: {2**64}}}",
+        ": t.a: more than 64 bits, which Pulumi rounds; write a smaller one",
+    ),
+    "a long hexadecimal": (
+        "t: 0x" + "f" * 5000,
+        ": t: more than 64 bits, which Pulumi rounds; write a smaller one",
+    ),
+    "half a character": ('{a: 1, b: "x\\ud800"}', ": half a character in line 1, column 11"),
+    "half a character in a key": ('{a: 1, "\\udfff": b}', ": half a character in line 1, column 8"),
+    "a tag of nothing": ("t: !!float ''", ": one of its values is not what its tag says, or too long"),
+    "a truth that is none": ("t: !!bool x", ": one of its values is not what its tag says, or too long"),
+    "a name that cannot be seen": (
+        '"\\x1b[31m": .nan',
+        ": \\x1b[31m: nan is no number that Pulumi takes; write a finite one",
+    ),
     "no Unicode": ("t: \xe9".encode("latin-1"), " cannot be read: it is not text in UTF-8"),
     "UTF-16": ("t: x".encode("utf-16"), " cannot be read: it is not text in UTF-8"),
     "a control character": ("t: \x01", " cannot be read: it is not text in UTF-8"),
