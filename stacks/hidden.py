@@ -47,6 +47,11 @@ def shown(path: Sequence[str], given: Any, *, misplaced: bool, encrypted: bool) 
     # Before it is cut or quoted: half a token, or one behind the `n` of a line's end, looks like none.
     seen = _without_secrets_in([*map(str, given)] if isinstance(given, Mapping) else given)
     text = "{" + visible(", ".join(seen)) + "}" if isinstance(given, Mapping) else repr(seen)
+    return cut(text)
+
+
+def cut(text: str) -> str:
+    """The text, or how it begins and how long it is."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}… ({len(text)} characters)"
 
 

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from facts.weights import MODEL_ID
-from stacks.hidden import HIDDEN, shown, visible
+from stacks.hidden import HIDDEN, cut, shown, visible
 from stacks.patterns import SHAPES
 from stacks.sections.cluster import CLUSTER_KINDS
 from stacks.settings import SWITCHES
@@ -116,7 +116,7 @@ def _dotted(path: Iterable[int | str]) -> str:
     """The key as Pulumi writes paths: `graphs[0].name`. pydantic marks a mapping's key itself by `[key]`."""
     parts = (part for part in path if part != "[key]")
     return "".join(
-        f"[{part}]" if isinstance(part, int) else f".{visible(part)}" for part in parts
+        f"[{part}]" if isinstance(part, int) else f".{cut(visible(part))}" for part in parts
     ).removeprefix(".")
 
 

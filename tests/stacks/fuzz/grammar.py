@@ -149,7 +149,7 @@ def _change(config: dict[str, Any], random: Random) -> None:
         case _:
             odd = random.choice([each for each in values.ODD if isinstance(each, str)])
             name = random.choice(("extra", "Kind", "replica", odd))
-            (holder if isinstance(holder, dict) else config)[name] = random.choice(values.ODD)
+            (holder if isinstance(holder, dict) else config)[name] = copy.deepcopy(random.choice(values.ODD))
 
 
 def _misspelt(key: str, random: Random) -> str:
