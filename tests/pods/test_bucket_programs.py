@@ -23,6 +23,7 @@ from moto.server import ThreadedMotoServer
 
 from manifests.cache import bucket
 from pods.bucket.store import PREFIX
+from tests.waiting import PATIENCE
 
 MODEL, COMMIT, LATER, LARGE_ONE = "openai/gpt-oss-120b", "b5c9", "c0de", "1a49e"
 FOLDER = "hub/models--openai--gpt-oss-120b"
@@ -80,7 +81,7 @@ WAITS = """#!{python}
 import pathlib, subprocess, sys, time
 done = subprocess.run(["{aws}", *sys.argv[1:]])
 if "--recursive" in sys.argv:
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + {patience}
     while not pathlib.Path("{seen}").exists():
         if time.monotonic() > end:
             sys.exit("no checksum was taken")
@@ -100,7 +101,6 @@ if "bucket.fetch" in sys.orig_argv:
 """
 SYNCS = """
 import os, pathlib, sys
-from tests.waiting import PATIENCE
 if "bucket.fetch" in sys.orig_argv:
     sync = os.fsync
     def fsync(number):
@@ -509,9 +509,10 @@ def test_a_disk_without_room_is_refused_before_a_byte_is_copied(filled: World) -
 def test_a_file_is_checked_while_others_are_copied(filled: World) -> None:
     """Here the CLI ends only once the checksum of a file was taken."""
     cli, node = filled.folder / "aws", filled.folder / "node"
-    cli.write_text(WAITS.format(python=sys.executable, aws=AWS, seen=filled.folder / "seen"))
+    seen = filled.folder / "seen"
+    cli.write_text(WAITS.format(python=sys.executable, aws=AWS, seen=seen, patience=PATIENCE))
     cli.chmod(0o755)
-    (filled.folder / "programs" / "sitecustomize.py").write_text(SEES.format(seen=filled.folder / "seen"))
+    (filled.folder / "programs" / "sitecustomize.py").write_text(SEES.format(seen=seen))
     said = filled.run(
         "fetch", "node", LARGE_ONE, AWS_CLI=str(cli), PYTHONPATH=str(filled.folder / "programs")
     )
