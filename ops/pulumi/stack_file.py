@@ -131,7 +131,8 @@ def _defaults(project: str, declared: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_secret(value: Any) -> bool:
-    return isinstance(value, Mapping) and set(value) == {"secure"}
+    """As Pulumi tells: of anything but text it is an object like others."""
+    return isinstance(value, Mapping) and set(value) == {"secure"} and isinstance(value["secure"], str)
 
 
 def _has_secret(value: Any) -> bool:

@@ -56,6 +56,13 @@ def test_an_encrypted_value_is_masked_at_any_depth_and_its_key_known(project: Pa
     assert json.loads(file.environment()["PULUMI_CONFIG_SECRET_KEYS"]) == ["ours:deep", "ours:top"]
 
 
+def test_what_is_encrypted_is_a_text(project: Path) -> None:
+    file = written(project, "config: {'ours:key': {deep: {secure: {}}}, 'ours:number': {secure: 5}}")
+    assert json.loads(file.config["ours:key"]) == {"deep": {"secure": {}}}
+    assert json.loads(file.config["ours:number"]) == {"secure": 5}
+    assert not file.secret_keys
+
+
 def test_a_mapping_that_only_has_a_key_secure_among_others_is_no_secret(project: Path) -> None:
     file = written(project, "config: {'ours:tls': {secure: 'yes', port: 443}}")
     assert json.loads(file.config["ours:tls"]) == {"port": 443, "secure": "yes"}
