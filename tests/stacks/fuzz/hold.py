@@ -23,7 +23,7 @@ from ops import synth
 from ops.evaluate import Evaluation, evaluate
 from ops.pulumi import stack_config, yaml_file
 from ops.pulumi.stack_file import StackFile
-from stacks.hidden import HIDDEN
+from stacks.hidden import HIDDEN, cut, visible, without_secrets
 from stacks.load import from_text
 from stacks.settings import PROJECT as PREFIX
 from targets.errors import UserError
@@ -202,8 +202,10 @@ def _structured(key: str, value: Any) -> Any:
 
 
 def _key(error: ValidationError) -> str:
+    """As a refusal writes it: a token that stands for a key is hidden, too."""
     path = [*error.absolute_path][1:]
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+    parts = (f"[{part}]" if isinstance(part, int) else f".{cut(visible(part))}" for part in path)
+    return without_secrets("".join(parts).removeprefix("."))
 
 
 def _untold(key: str, error: ValidationError, lines: list[str]) -> str:
