@@ -5,11 +5,13 @@ import re
 import secrets
 import shutil
 from contextlib import suppress
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import trustme
 import yaml
+from cryptography import x509
 
 from embedded.files import fill, write_whole
 
@@ -17,16 +19,19 @@ _NAME = "dynamo-gpt-oss-embedded"
 _KEYS = ("ca.crt", "server.crt", "server.key", "sa.key")
 _PEM = "-----BEGIN .*-----END [A-Z ]+-----\n"
 _TOKEN = "[0-9a-f]{64},admin,admin,system:masters\n"
+_LEAST = timedelta(days=1)
+"""How long certificates still have to be valid: longer than any verb works with them."""
 
 
 def write(state: Path, kubeconfig: Path, port: int) -> bool:
-    """Make what of `pki/` and `tokens.csv` is missing or damaged, and the kubeconfig of the only user, who may do all.
+    """Make what of `pki/` and `tokens.csv` is missing, damaged or expired, and the kubeconfig of the only user.
 
-    port: of the API server. True if keys or token were made: who has read earlier ones is to read them again.
+    The user may do all. port: of the API server. True if keys or token were made: who has read earlier ones is to read
+    them again.
     """
     pki, tokens = state / "pki", state / "tokens.csv"
     made = False
-    if not all(_holds(pki / name, _PEM) for name in _KEYS):
+    if not (all(_holds(pki / name, _PEM) for name in _KEYS) and _are_valid(pki)):
         shutil.rmtree(pki, ignore_errors=True)
         fill(pki, _write_keys)
         made = True
@@ -41,6 +46,19 @@ def _holds(path: Path, pattern: str) -> bool:
     """Whether it is a file of such text. What it should be is written in one step: others have damaged it since."""
     with suppress(OSError, UnicodeError):
         return bool(re.fullmatch(pattern, path.read_text(), re.DOTALL))
+    return False
+
+
+def _are_valid(pki: Path) -> bool:
+    """Whether the certificates are ones, and valid now and for a while."""
+    now = datetime.now(UTC)
+    with suppress(ValueError):
+        found = [
+            x509.load_pem_x509_certificate((pki / f"{name}.crt").read_bytes()) for name in ("ca", "server")
+        ]
+        return all(
+            each.not_valid_before_utc <= now and now + _LEAST < each.not_valid_after_utc for each in found
+        )
     return False
 
 

@@ -46,24 +46,40 @@ class _Record:
 
 
 @contextmanager
-def lock(path: Path, report: Report, what: str) -> Iterator[None]:
-    """Holds an exclusive lock on a file (made if missing) or folder; says it when it waits, for `what`.
+def lock(path: Path, report: Report, what: str, *, shared: bool = False) -> Iterator[None]:
+    """Holds a lock on a file (made if missing) or folder, exclusive or shared; says it when it waits, for `what`.
 
-    A file says which process holds it.
+    A file says which process holds it alone.
     """
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
+    how = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            report(f"waiting for {what}{_holder(path)}")
-            fcntl.flock(handle, fcntl.LOCK_EX)
+        handle = hold(path, how | fcntl.LOCK_NB)
+    except BlockingIOError:
+        report(f"waiting for {what}{_holder(path)}")
+        handle = hold(path, how)
+    try:
         with suppress(OSError):  # a folder, or a disk that is full
             os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            os.pwrite(handle, b"" if shared else str(os.getpid()).encode(), 0)
         yield
     finally:
         os.close(handle)
+
+
+def hold(path: Path, how: int) -> int:
+    """The handle that holds such a lock (flock's) on what is at the path once it has it. Raises BlockingIOError.
+
+    Who holds a file's lock alone may take the file away: who waited for it then locks the next one.
+    """
+    while True:
+        handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT, 0o600)
+        with ExitStack() as unless_held:
+            unless_held.callback(os.close, handle)
+            fcntl.flock(handle, how)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), path.stat()):
+                    unless_held.pop_all()
+                    return handle
 
 
 def _holder(path: Path) -> str:

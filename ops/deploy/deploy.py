@@ -1,21 +1,18 @@
 """`up` and `down`: through Pulumi where its CLI is, otherwise on the embedded cluster."""
 
-import hashlib
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from embedded import cluster
-from embedded.paths import CACHE, PROJECT, STATE
-from embedded.processes import Report, lock
+from embedded.paths import PROJECT, STATE
+from embedded.processes import Report
 from manifests.kubectl import Kubectl, label
 from manifests.names import DOWNLOAD_JOB
 from ops.aws.own import find_own
 from ops.checks import existing_cluster
-from ops.deploy import embedded, preflight, removal, room, teardown
+from ops.deploy import embedded, preflight, removal, room, teardown, turns
 from ops.deploy.apply import Changes, apply
 from ops.deploy.destination import Deployer, DestinationError, deployer, open_on_embedded, require_pulumi
 from ops.deploy.wait import Waiter
@@ -54,7 +51,7 @@ def up(
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
         return _up_through_pulumi(stack, report, Made(len(evaluation.resources)), show, observe)
-    with _alone(stack, report, state):
+    with turns.turn(stack.name, report, state), turns.use(report, state):
         return _up_on_embedded(evaluation, stack, report, state=state, show=show, observe=observe)
 
 
@@ -122,15 +119,15 @@ def down(
     if not stack.embedded:
         _down_through_pulumi(stack, report)
         return
-    with _alone(stack, report, state):
-        _down_on_embedded(stack, report, timeout, state)
+    with turns.turn(stack.name, report, state):
+        with turns.use(report, state):
+            if state.exists():
+                _down_on_embedded(stack, report, timeout, state)
+        _end_unused(report, state)
 
 
 def _down_on_embedded(stack: Stack, report: Report, timeout: float, state: Path) -> None:
     if not cluster.is_running(state):
-        if not state.exists():
-            report("embedded cluster: was not running")
-            return
         _start_for_down(stack, report, state)
     kubectl = embedded_kubectl(state)
     by = deployer(stack, kubectl, state)
@@ -145,23 +142,17 @@ def _down_on_embedded(stack: Stack, report: Report, timeout: float, state: Path)
         teardown.tear_down(found.gone, kubectl, report, stack=stack.name, timeout=timeout)
     if stack.own_nodes:
         embedded.remove_nodes(stack, state)
-    if embedded.is_used(kubectl, state):
-        report("embedded cluster: keeps running for what is left on it")
-    else:
-        cluster.stop(report, state)
 
 
-@contextmanager
-def _alone(stack: Stack, report: Report, state: Path) -> Iterator[None]:
-    """One `up` or `down` of a stack at a time; Pulumi's backends have locks of their own, the cluster has none.
-
-    The file is not in the state folder, which ends with the last stack, nor of the stack's name alone.
-    """
-    locks = CACHE / "locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    place = hashlib.sha256(os.fsencode(state.resolve())).hexdigest()[:16]
-    with lock(locks / f"{place}-{stack.name}.lock", report, f"another up or down of {stack.name}"):
-        yield
+def _end_unused(report: Report, state: Path) -> None:
+    """End the cluster, unless something is on it, or another verb makes or takes away something there just now."""
+    with turns.last(state) as last:
+        if not last:
+            report("embedded cluster: keeps running for another up or down")
+        elif state.exists() and embedded.is_used(embedded_kubectl(state), state):
+            report("embedded cluster: keeps running for what is left on it")
+        else:
+            cluster.stop(report, state)
 
 
 def _end_embedded(stack: Stack, report: Report, state: Path) -> None:

@@ -1,9 +1,11 @@
 """State folders that somebody damaged: what is made anew, and what is left as it is."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+import trustme
 import yaml
 
 from embedded import credentials, marker, processes
@@ -39,6 +41,28 @@ def test_what_is_damaged_is_made_anew_and_told(tmp_path: Path, name: str, text: 
         (tmp_path / name).write_bytes(text.encode("latin-1"))
     assert write(tmp_path)
     assert texts(tmp_path)[name] != first[name]
+    assert not write(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("begins", "ends", "renewed"),
+    [(-2, -1, True), (-2, 0.5, True), (1, 9, True), (-2, 9, False)],
+    ids=["expired", "about to expire", "not valid yet", "valid"],
+)
+@pytest.mark.parametrize("name", ["ca.crt", "server.crt"])
+def test_a_certificate_out_of_its_time_is_made_anew(
+    tmp_path: Path, name: str, begins: float, ends: float, renewed: bool
+) -> None:
+    """begins, ends: days from now."""
+    write(tmp_path)
+    now = datetime.now(UTC)
+    issued = trustme.CA().issue_cert(
+        "localhost", not_before=now + timedelta(begins), not_after=now + timedelta(ends)
+    )
+    given = issued.cert_chain_pems[0].bytes()
+    (tmp_path / "pki" / name).write_bytes(given)
+    assert write(tmp_path) == renewed
+    assert ((tmp_path / "pki" / name).read_bytes() != given) == renewed
     assert not write(tmp_path)
 
 

@@ -1,5 +1,6 @@
 """Daemons: found again, never mistaken, ended with what they started."""
 
+import fcntl
 import json
 import os
 import signal
@@ -225,6 +226,28 @@ def test_a_lock_excludes_other_processes_and_a_file_says_which_holds_it(tmp_path
         assert other.stdout
         assert other.stdout.readline() == f"waiting for the other{holder}\n"
     assert other.communicate()[0] == "mine\n"
+
+
+def test_a_file_may_be_taken_away_while_others_wait_for_its_lock(tmp_path: Path) -> None:
+    """Who waited holds the file that is there then, or two would hold a lock each."""
+    code = (
+        "import sys; from pathlib import Path; from embedded.processes import lock\n"
+        "with lock(Path(sys.argv[1]), print, 'the other'): print('mine', flush=True); input()"
+    )
+    file = tmp_path / "file"
+    command = [sys.executable, "-u", "-c", code, str(file)]
+    with processes.lock(file, print, "nobody"):
+        other = subprocess.Popen(
+            command, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert other.stdout
+        assert other.stdout.readline().startswith("waiting for the other")
+        file.unlink()
+    assert other.stdout.readline() == "mine\n"
+    with pytest.raises(BlockingIOError):
+        processes.hold(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    other.communicate("\n")
+    os.close(processes.hold(file, fcntl.LOCK_EX | fcntl.LOCK_NB))
 
 
 def test_ports() -> None:

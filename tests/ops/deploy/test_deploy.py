@@ -11,7 +11,7 @@ import pytest
 from embedded import cluster
 from manifests.names import RETAINED
 from ops.checks import existing_cluster
-from ops.deploy import deploy, embedded, preflight, removal, room, teardown
+from ops.deploy import deploy, embedded, preflight, removal, room, teardown, turns
 from ops.deploy.destination import Deployer, DestinationError
 from ops.evaluate import Evaluation
 from ops.stack.stack import Stack
@@ -38,7 +38,14 @@ def mine() -> Stack:
 
 
 @pytest.fixture
-def done(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setattr(turns, "CACHE", folder)
+    return folder
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch, cache: Path) -> Iterator[list[str]]:
     """What was done to the cluster, in order; every step of others is one that says so."""
     steps: list[str] = []
 
@@ -49,7 +56,6 @@ def done(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFacto
 
         return run
 
-    monkeypatch.setattr(deploy, "CACHE", tmp_path_factory.mktemp("cache"))
     monkeypatch.setattr(deploy, "evaluate", lambda *_: NOTHING)
     monkeypatch.setattr(deploy, "deployer", lambda *_: Deployer.KUBECTL)
     monkeypatch.setattr(embedded, "start", step("start", lambda *_, **__: '{"items": []}'))
@@ -129,10 +135,8 @@ def test_down_keeps_the_weights_and_ends_the_cluster_with_its_last_stack(
 
 
 def test_a_cluster_that_was_never_there_needs_no_down(mine: Stack, done: list[str], tmp_path: Path) -> None:
-    said: list[str] = []
-    deploy.down(mine, said.append, state=tmp_path / "none")
-    assert said == ["embedded cluster: was not running"]
-    assert not done
+    deploy.down(mine, told, state=tmp_path / "none")
+    assert done == ["stop"], "which says that it was not running"
 
 
 def test_what_a_stopped_cluster_still_holds_is_taken_down_with_it(
@@ -203,6 +207,43 @@ def test_an_up_waits_for_another_of_the_same_stack(
     first.join()
     assert said[0] == f"waiting for another up or down of mine (process {os.getpid()})"
     assert done.index("applied") < done.index("stop")
+
+
+@pytest.mark.parametrize("other", ["up", "down"])
+def test_the_cluster_is_not_ended_under_another_verb(
+    other: str,
+    mine: Stack,
+    done: list[str],
+    cache: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    """Of another stack, which has nothing there yet, or nothing any more. If it is a `down`, it ends the cluster."""
+    theirs = of_file(stack_file("theirs", **CONFIG), embedded=True, own_nodes=True)
+    began, may_end, said = threading.Event(), threading.Event(), list[str]()
+
+    def work(*_: object, stack: object = None, **__: object) -> str:
+        if stack != "mine":
+            began.set()
+            assert may_end.wait(PATIENCE)
+        return "0 changes"
+
+    monkeypatch.setattr(embedded, "is_used", lambda *_: False)
+    monkeypatch.setattr(removal, "members", lambda *_: [])
+    monkeypatch.setattr(removal, "evaluate", lambda *_: NOTHING)
+    monkeypatch.setattr(teardown, "tear_down", work)
+    monkeypatch.setattr(deploy, "_apply", work)
+    beside = threading.Thread(target=lambda: getattr(deploy, other)(theirs, told, state=tmp_path))
+    beside.start()
+    assert began.wait(PATIENCE)
+    deploy.down(mine, said.append, state=tmp_path)
+    may_end.set()
+    beside.join()
+    assert said == ["embedded cluster: keeps running for another up or down"]
+    assert done.count("stop") == (other == "down")
+    deploy.down(mine, told, state=tmp_path)
+    assert done[-1] == "stop"
+    assert not list((cache / "locks").iterdir())
 
 
 @pytest.mark.parametrize("secret", [(), ("huggingFace",)])
