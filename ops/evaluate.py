@@ -208,6 +208,8 @@ def event_loop() -> Iterator[asyncio.AbstractEventLoop]:
         loop.run_until_complete(asyncio.gather(*pending, return_exceptions=True))
         loop.run_until_complete(loop.shutdown_default_executor())  # registrations under way
         SETTINGS.outputs.clear()
+        # A refusal has been raised; every output that waited for it would tell it again.
+        loop.set_exception_handler(lambda *_: None)
         loop.close()
         asyncio.set_event_loop(None)
 

@@ -1,6 +1,8 @@
 """The program run on mocks: what is recorded is what an engine would get."""
 
 import asyncio
+import gc
+from typing import Any
 
 import pulumi
 import pytest
@@ -109,6 +111,22 @@ def test_a_program_that_failed_leaves_nothing_behind() -> None:
     recorder = Recorder()
     assert run(lambda: Thing("b") and None, recorder, project="p", stack="s", preview=True) == {}
     assert [each.name for each in recorder.recorded] == ["b"]
+
+
+def test_what_waited_for_a_refused_resource_does_not_tell_it_again(caplog: pytest.LogCaptureFixture) -> None:
+    class Refuses(Recorder):
+        def RegisterResource(self, request: Any) -> Any:  # noqa: N802 the protocol's name
+            if request.name == "first":
+                raise pulumi.RunError("no")
+            return super().RegisterResource(request)
+
+    with pytest.raises(pulumi.RunError, match="no"):
+        run(
+            lambda: Thing("second", of=Thing("first").out) and None, Refuses(),
+            project="p", stack="s", preview=False,
+        )  # fmt: skip
+    gc.collect()
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 def test_outputs_that_are_left_unfinished_are_not_waited_for() -> None:
