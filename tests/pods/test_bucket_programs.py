@@ -194,7 +194,7 @@ def new_world(address: str, folder: Path) -> World:
     said = {name: value for name, value in os.environ.items() if not name.startswith("AWS_")}
     environment = said | keys | {
         "AWS_CLI": str(AWS), "AWS_ENDPOINT_URL": address, "AWS_REGION": REGION, "BUCKET": name,
-        "HOME": str(folder), "HUB": str(folder / "hub"), "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": str(folder), "HUB": str(folder / "hub"),
     }  # fmt: skip
     s3 = boto3.client(
         "s3", endpoint_url=address, region_name=REGION,
