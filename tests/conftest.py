@@ -1,11 +1,13 @@
 """Fixtures that tests of several folders share."""
 
+import gc
 import os
 import random
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +37,20 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for item in items:
             if "every_release" in item.keywords:
                 item.add_marker(pytest.mark.skip(reason="runs with --all-releases"))
+
+
+def pytest_collection_finish() -> None:
+    """Spares the tests what SDKs do that no test sees."""
+    resource: Any = sys.modules.get("pulumi.runtime.resource")
+    if resource is not None:
+        from pulumi.runtime.proto import source_pb2
+
+        # Of each resource an engine is told every frame of the stack, and pytest's are many: half of a registration.
+        assert callable(resource._get_stack_trace)
+        resource._get_stack_trace = source_pb2.StackTrace
+    # Their modules stay: every search for garbage among them takes a second.
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
 import boto3
@@ -18,6 +19,12 @@ from botocore import xform_name
 from tests.aws import botocheck, buckets
 
 MOTO, BOTOCORE = "moto", "botocore"
+
+
+@cache
+def client(service: str, region: str) -> Any:
+    """One for all accounts: making it takes as long as twenty calls, and moto's accounts all have the same keys."""
+    return boto3.client(service, region_name=region)
 
 
 @dataclass
@@ -44,7 +51,6 @@ class Account:
     """Things that moto lacks, by kind and id."""
 
     def __post_init__(self) -> None:
-        self._clients: dict[str, Any] = {}
         self._numbers = itertools.count(1)
 
     def call(self, service: str, operation: str, **parameters: Any) -> Any:
@@ -53,9 +59,7 @@ class Account:
         botocheck.check(service, operation, parameters)
         if operation.startswith("Create"):
             self.made.append(operation)
-        if service not in self._clients:
-            self._clients[service] = boto3.client(service, region_name=self.region)
-        return getattr(self._clients[service], xform_name(operation))(**parameters)
+        return getattr(client(service, self.region), xform_name(operation))(**parameters)
 
     def keep(self, kind: str, key: str, **content: Any) -> None:
         """Hold what moto lacks."""

@@ -10,6 +10,7 @@ from components.nodes.gpu_node_pool import GpuNodePool
 from components.nodes.gpu_node_pool_args import Capacity, GpuNodePoolArgs, JoinedCluster, Zones
 from facts.hardware import INSTANCE_TYPES, InstanceType
 from targets.capacity import CapacityKnobs
+from tests.aws import read_once  # noqa: F401 before whatever imports moto
 from tests.aws.adapters import Account
 from tests.aws.deployment import Deployment, moto_account, run
 

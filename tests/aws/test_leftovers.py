@@ -83,7 +83,7 @@ def test_a_volume_is_left_until_it_is_deleted(session: Any, tags: list[dict[str,
 
 def test_an_instance_that_is_terminated_is_not_left(session: Any) -> None:
     ec2 = session.client("ec2")
-    image = ec2.describe_images()["Images"][0]["ImageId"]
+    image = ec2.register_image(Name="image")["ImageId"]
     made = ec2.run_instances(
         ImageId=image, InstanceType="m7i.4xlarge", MinCount=1, MaxCount=1,
         TagSpecifications=specification("instance", LIST),
