@@ -19,7 +19,7 @@ from ops.checks import account, capacity, cluster, machine, quotas
 from ops.checks import reach as reaching
 from ops.checks.finding import Check, Finding, Verdict, ok, run_checks, unknown, wrong
 from ops.evaluate import evaluate
-from ops.kubectl import KubectlError, NoKubectlError
+from ops.kubectl import KubectlError, NoKubectlError, RefusedError
 from ops.pulumi import automation
 from ops.stack.cluster import RealCluster, reach
 from ops.stack.stack import Stack, find
@@ -187,6 +187,9 @@ def _on_a_cluster(stack: Stack) -> Iterator[Finding]:
             kubectl = reached.kubectl.impatient()
             try:
                 yield from cluster.answer(kubectl)
+            except RefusedError as error:
+                yield wrong("cluster", str(error))
+                return
             except KubectlError as error:
                 yield wrong("cluster", f"it does not answer: {error}; correct cluster.kubeconfig or context")
                 return

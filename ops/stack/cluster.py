@@ -14,7 +14,7 @@ from embedded.paths import PROJECT, STATE
 from manifests.kubectl import Kubectl
 from manifests.names import HTTP_PORT, frontend_service
 from ops.kubectl import OwnKubectl, on_path
-from ops.stack.kubeconfig import kubectl_options
+from ops.stack.kubeconfig import keys, kubectl_options
 from ops.stack.stack import Stack
 from targets.errors import UserError
 
@@ -126,7 +126,7 @@ def reach(stack: Stack, *, state: Path | None = None) -> Iterator[Cluster]:
         yield EmbeddedCluster(stack, state or STATE)
         return
     with kubectl_options(stack.plan, stack.full_name) as options:
-        yield RealCluster(stack, on_path(options))
+        yield RealCluster(stack, on_path(options, keys(stack.plan)))
 
 
 def embedded_kubectl(state: Path) -> Kubectl:

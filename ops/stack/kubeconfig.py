@@ -34,6 +34,15 @@ def kubectl_options(plan: StackPlan, stack: str) -> Iterator[list[str]]:
         yield [f"--kubeconfig={file.name}"]
 
 
+def keys(plan: StackPlan) -> str:
+    """Those of the stack file, with their values, that name the credentials; empty where no kubeconfig is named."""
+    cluster = plan.cluster
+    if not isinstance(cluster, ExistingClusterSettings):
+        return ""
+    context, file = cluster.context or "the current one", cluster.kubeconfig or "kubectl's own"
+    return f"cluster.context ({context}) in cluster.kubeconfig ({file})"
+
+
 def _output(stack: str) -> str:
     if not automation.available():
         raise KubeconfigError(

@@ -9,7 +9,7 @@ from embedded.processes import Report
 from manifests.kubectl import Kubectl
 from ops.kubectl import on_path
 from ops.pulumi.events import Events
-from ops.stack.kubeconfig import kubectl_options
+from ops.stack.kubeconfig import keys, kubectl_options
 from ops.stack.stack import Stack
 from ops.watch.look import Look, Observe
 from ops.watch.snapshot import Snapshot
@@ -50,7 +50,7 @@ def real_look(
             # Asked before the update: its signals are for Pulumi alone.
             if not isinstance(stack.plan.cluster, AwsCluster):
                 options = files.enter_context(kubectl_options(stack.plan, stack.full_name))
-                kubectl = on_path(options).impatient()
+                kubectl = on_path(options, keys(stack.plan)).impatient()
         except UserError as error:
             report(f"the cluster is not watched: {error}")
         yield RealLook(stack, events, files, kubectl, observe)

@@ -1,19 +1,24 @@
 """Kubeconfigs that are none, with the control plane's kubectl: verbs say why they see no cluster, and show no token."""
 
+import base64
 import os
 from contextlib import ExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+import trustme
+import yaml
 
 from embedded import build
 from ops.deploy.status import look
-from ops.doctor import examine
+from ops.doctor import DoctorError, check, examine
 from ops.evaluate import evaluate
 from ops.pulumi.automation import NoStackError, State
 from ops.stack.stack import Stack
 from targets.errors import UserError
+from tests.embedded.conftest import Cluster
 from tests.ops.stacks import stack
 from tests.project import PROJECT
 
@@ -88,3 +93,36 @@ def test_a_kubeconfig_that_is_none_is_said_to_be(
     assert str(status.value)
     out, err = capfd.readouterr()
     assert TOKEN.lower() not in "\n".join([*found, str(status.value), out, err]).lower()
+
+
+@pytest.mark.usefixtures("kubectl")
+@pytest.mark.parametrize("expired", [False, True], ids=["token", "certificate"])
+def test_refused_credentials_are_said_to_be_with_the_key_and_the_context(
+    tmp_path: Path, cluster: Cluster, expired: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config["users"][0]["user"] = _expired() if expired else {"token": TOKEN}
+    config["contexts"][0]["name"] = "ours"
+    path = tmp_path / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    settings = {"kind": "existing", "kubeconfig": str(path), "context": "ours"}
+    asked = stack({"target": "mocker-disagg-cpu", "cluster": settings})
+    where = (
+        f"the cluster refuses the credentials of cluster.context (ours) in cluster.kubeconfig ({path}): renew them "
+        "there, or correct these keys ("
+    )
+    with pytest.raises(DoctorError) as up:
+        check(asked, State(nowhere), lambda _: None)
+    assert [line for line in str(up.value).splitlines() if line.startswith(f"cluster: {where}")]
+    with pytest.raises(UserError) as status, ExitStack() as files:
+        look(asked, files)()
+    assert str(status.value).startswith(where)
+    assert len(str(status.value).splitlines()) == 1
+    out, err = capfd.readouterr()
+    assert TOKEN.lower() not in "\n".join([str(up.value), str(status.value), out, err]).lower()
+
+
+def _expired() -> dict[str, str]:
+    issued = trustme.CA().issue_cert(common_name="admin", not_after=datetime(2020, 1, 1, tzinfo=UTC))
+    pems = (("certificate", issued.cert_chain_pems[0]), ("key", issued.private_key_pem))
+    return {f"client-{key}-data": base64.b64encode(pem.bytes()).decode() for key, pem in pems}
