@@ -5,7 +5,7 @@ kubectl, not this module, knows what belongs to the stack.
 """
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from embedded.processes import Report
 from manifests.graph.topology import TOPOLOGY_ANNOTATION
 from manifests.kubectl import Kubectl, address, label
 from manifests.names import RETAINED
+from ops.deploy.objects import addresses, items, read
+from ops.deploy.wait import condition_of
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
 from targets.errors import UserError
@@ -70,7 +72,8 @@ def apply(
     """
     objects = [_reveal(resource, evaluation.stack) for resource in manifests(evaluation)]
     wanted = {label(obj): obj for obj in objects}
-    labelled = _labelled(kubectl, evaluation, namespace)
+    parent = _parent(kubectl, namespace, evaluation.stack)
+    labelled = _labelled(kubectl, evaluation, parent)
     _refuse_taken([obj for obj in labelled if is_of_another(obj, evaluation.stack)], objects, namespace)
     there = [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
     stale = [obj for obj in there if label(obj) not in wanted]
@@ -82,19 +85,19 @@ def apply(
         ]
     )
     created, changed, unchanged = [], [], []
-    for obj in objects:
-        before = _settled(kubectl, obj, report)
-        after = _apply(kubectl, obj, before)
-        if before is None:
-            created.append(label(obj))
-            report(f"create {label(obj)}")
-        elif before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"]:
-            changed.append(label(obj))
-            report(f"change {label(obj)}")
-        else:
-            unchanged.append(label(obj))
-        wait(after)
-    if stale or created or not _parent(kubectl, namespace, evaluation.stack):
+    for wave in _waves(objects):
+        found = _settled(kubectl, wave, report)
+        for before, after in zip(found, _apply(kubectl, wave, found), strict=True):
+            if before is None:
+                created.append(label(after))
+                report(f"create {label(after)}")
+            elif before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"]:
+                changed.append(label(after))
+                report(f"change {label(after)}")
+            else:
+                unchanged.append(label(after))
+            wait(after)
+    if stale or created or not parent:
         _apply_set(kubectl, objects, namespace, evaluation.stack)
     for obj in stale:
         if obj["kind"] != GRAPH_KIND:
@@ -109,7 +112,7 @@ def apply(
 
 def members(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[dict[str, Any]]:
     """The objects of the stack that are on the cluster, newest first, also those of an `up` that broke off."""
-    labelled = _labelled(kubectl, evaluation, namespace)
+    labelled = _labelled(kubectl, evaluation, _parent(kubectl, namespace, evaluation.stack))
     return [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
 
 
@@ -136,18 +139,30 @@ def _refuse_taken(
         )
 
 
-def _labelled(kubectl: Kubectl, evaluation: Evaluation, namespace: str) -> list[dict[str, Any]]:
-    """The objects of any stack, of the kinds that this one has or had, newest first."""
-    parent = _parent(kubectl, namespace, evaluation.stack)
+def _waves(objects: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """What can be applied together: each object that is waited for ends a wave."""
+    wave: list[dict[str, Any]] = []
+    for obj in objects:
+        wave.append(obj)
+        if condition_of(obj):
+            yield wave
+            wave = []
+    if wave:
+        yield wave
+
+
+def _labelled(
+    kubectl: Kubectl, evaluation: Evaluation, parent: Mapping[str, Any] | None
+) -> list[dict[str, Any]]:
+    """The objects of any stack, of the kinds that this one has or had, newest first. parent: of its ApplySet."""
     annotations = parent["metadata"]["annotations"] if parent else {}
     kinds = set(filter(None, annotations.get("applyset.kubernetes.io/contains-group-kinds", "").split(",")))
     kinds |= {address(resource.inputs)[0] for resource in manifests(evaluation)}
     selector = f"--selector={STACK_LABEL}"
-    found: dict[str, dict[str, Any]] = {}
-    for kind in sorted(kinds):
-        listed = kubectl("get", kind, "--all-namespaces", selector, "--ignore-not-found", "--output=json")
-        for obj in json.loads(listed)["items"] if listed else []:
-            found[obj["metadata"]["uid"]] = obj
+    listed = kubectl(
+        "get", ",".join(sorted(kinds)), "--all-namespaces", selector, "--ignore-not-found", "--output=json"
+    )
+    found = {obj["metadata"]["uid"]: obj for obj in items(listed)}
     return sorted(found.values(), key=lambda obj: str(obj["metadata"]["creationTimestamp"]), reverse=True)
 
 
@@ -175,28 +190,29 @@ def _open(value: Any) -> Any:
     return [_open(item) for item in value] if isinstance(value, list) else value
 
 
-def live(kubectl: Kubectl, obj: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The object as it is on the cluster, None if it is not there."""
-    found = kubectl("get", *address(obj), "--ignore-not-found", "--output=json")
-    return json.loads(found) if found else None
+def _settled(
+    kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], report: Report
+) -> list[dict[str, Any] | None]:
+    """Each object once it is either there to stay or gone: a `down` that broke off has left some half removed."""
+    while True:
+        found = read(kubectl, objects)
+        going = [obj for obj in found if obj and "deletionTimestamp" in obj["metadata"]]
+        if not going:
+            return found
+        report(
+            f"wait for {', '.join(map(label, going))}, which {'is' if len(going) == 1 else 'are'} being removed"
+        )
+        for named in addresses(going):
+            kubectl("wait", "--for=delete", *named, f"--timeout={_SECONDS_TO_GO}s")
 
 
-def _settled(kubectl: Kubectl, obj: Mapping[str, Any], report: Report) -> dict[str, Any] | None:
-    """The same once it is either there to stay or gone: a `down` that broke off has left it half removed."""
-    found = live(kubectl, obj)
-    if found is None or "deletionTimestamp" not in found["metadata"]:
-        return found
-    report(f"wait for {label(obj)}, which is being removed")
-    kind, name, *namespace = address(obj)
-    kubectl("wait", "--for=delete", f"{kind}/{name}", *namespace, f"--timeout={_SECONDS_TO_GO}s")
-    return None
-
-
-def _apply(kubectl: Kubectl, obj: Mapping[str, Any], before: Mapping[str, Any] | None) -> dict[str, Any]:
-    if before is not None and obj["kind"] == "Job" and (_is_unready(before) or _would_replace(kubectl, obj)):
-        kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
-    applied: dict[str, Any] = json.loads(_server_side(kubectl, [obj], _MANAGER, "--output=json"))
-    return applied
+def _apply(
+    kubectl: Kubectl, objects: Sequence[dict[str, Any]], before: Sequence[Mapping[str, Any] | None]
+) -> list[dict[str, Any]]:
+    for obj, found in zip(objects, before, strict=True):
+        if found and obj["kind"] == "Job" and (_is_unready(found) or _would_replace(kubectl, obj)):
+            kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
+    return items(_server_side(kubectl, objects, _MANAGER, "--output=json"))
 
 
 def _is_unready(job: Mapping[str, Any]) -> bool:
@@ -230,8 +246,6 @@ def _apply_set(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace
 
 
 def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager: str, *options: str) -> str:
-    items = list(objects)
-    text = json.dumps(items[0] if len(items) == 1 else {"apiVersion": "v1", "kind": "List", "items": items})
     return kubectl(
         "apply",
         "--server-side",
@@ -239,12 +253,19 @@ def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager
         f"--field-manager={manager}",
         "--filename=-",
         *options,
-        stdin=text,
+        stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}),
     )
 
 
 def _parent(kubectl: Kubectl, namespace: str, stack: str) -> dict[str, Any] | None:
-    found = kubectl(
-        "get", "secret", applyset(stack), f"--namespace={namespace}", "--ignore-not-found", "--output=json"
+    found = items(
+        kubectl(
+            "get",
+            "secret",
+            applyset(stack),
+            f"--namespace={namespace}",
+            "--ignore-not-found",
+            "--output=json",
+        )
     )
-    return json.loads(found) if found else None
+    return found[0] if found else None

@@ -11,8 +11,9 @@ from embedded.processes import Report
 from manifests.kubectl import Kubectl, label
 from manifests.names import RETAINED
 from ops.deploy import teardown
-from ops.deploy.apply import live, members
+from ops.deploy.apply import members
 from ops.deploy.destination import Deployer, deployer, open_on_embedded, require_pulumi
+from ops.deploy.objects import read
 from ops.evaluate import evaluate
 from ops.pulumi import automation
 from ops.stack.cluster import embedded_kubectl
@@ -56,7 +57,7 @@ def preview(stack: Stack, report: Report, *, state: Path = STATE) -> Iterator[st
         yield automation.preview_down(open_on_embedded(stack, by, automation.open_stack, report), report)
         return
     found = removal(stack, kubectl)
-    there = [obj for obj in found.gone if live(kubectl, obj)]
+    there = [obj for obj in read(kubectl, found.gone) if obj]
     yield from (f"would keep {label(obj)}: cache.retain" for obj in found.kept)
     yield from (f"would remove {label(obj)}" for obj in there)
     yield f"{len(there)} to delete"

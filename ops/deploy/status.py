@@ -14,8 +14,9 @@ from embedded import cluster, endpoints
 from embedded.paths import PROJECT, STATE
 from manifests.kubectl import Kubectl
 from ops import options
-from ops.deploy.apply import live, members
+from ops.deploy.apply import members
 from ops.deploy.destination import Deployer, deployer, open_on_embedded, require_pulumi
+from ops.deploy.objects import read
 from ops.evaluate import evaluate
 from ops.progress import tell
 from ops.pulumi import automation
@@ -215,7 +216,7 @@ def _is_there(stack: Stack, kubectl: Kubectl, state: Path) -> bool:
         if by is Deployer.LOGIN:
             raise
         return False
-    return any(live(kubectl, resource.inputs) for resource in manifests(evaluation))
+    return any(read(kubectl, [resource.inputs for resource in manifests(evaluation)]))
 
 
 def _live_endpoints(stack: Stack, state: Path) -> dict[str, dict[str, str | None]]:

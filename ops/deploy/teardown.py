@@ -1,14 +1,15 @@
 """Take a stack off a cluster with kubectl: what depends on something goes before it, and nothing is forced."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from embedded.processes import Report
 from manifests.graph.placement import GRAPH_LABEL
-from manifests.kubectl import Kubectl, address, label
-from ops.deploy.apply import GRAPH_KIND, applyset, is_of_another, live
+from manifests.kubectl import Kubectl, label
+from ops.deploy.apply import GRAPH_KIND, applyset, is_of_another
+from ops.deploy.objects import addresses, items, read
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
 
 
@@ -22,25 +23,24 @@ def tear_down(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Delete the objects in the order given, each gone (a graph with its pods) before the next; returns how many.
+    """Delete the objects, each step of `order` gone (graphs with their pods) before the next; returns how many.
 
-    stack: whose they are; what was made for another is left. timeout: seconds for each object.
+    stack: whose they are; what was made for another is left. timeout: seconds for each step.
     Raises NotReadyError that names what is stuck and its finalizers; running it again goes on from there.
     """
-    removed = 0
-    for obj in objects:
-        found = live(kubectl, obj)
-        if not found or is_of_another(found, stack):
-            continue
-        report(f"remove {label(obj)}")
-        kubectl("delete", *address(obj), "--cascade=background", "--wait=false", "--ignore-not-found")
+    there = [obj for obj in read(kubectl, objects) if obj and not is_of_another(obj, stack)]
+    for _, step in groupby(there, key=_step):
+        going = list(step)
+        for obj in going:
+            report(f"remove {label(obj)}")
+        for named in addresses(going):
+            kubectl("delete", *named, "--cascade=background", "--wait=false", "--ignore-not-found")
         began = clock()
-        while left := _left(kubectl, obj):
+        while left := _left(kubectl, going):
             if clock() - began > timeout:
-                raise NotReadyError(_stuck(obj, left, timeout))
+                raise NotReadyError(_stuck(going, left, timeout))
             sleep(POLL_SECONDS)
-        removed += 1
-    return removed
+    return len(there)
 
 
 def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
@@ -62,28 +62,41 @@ def order(
     """
     known = {label(obj) for obj in made}
     left = [obj for obj in there if label(obj) not in known]
-    ranks = {GRAPH_KIND: 0, "Namespace": 2}
-    return sorted([*left, *reversed(made), parent], key=lambda obj: ranks.get(str(obj["kind"]), 1))
+    return sorted([*left, *reversed(made), parent], key=_step)
 
 
-def _left(kubectl: Kubectl, obj: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The object and, for a graph, its pods, as far as they are still there."""
-    left = [found] if (found := live(kubectl, obj)) else []
-    if obj["kind"] == GRAPH_KIND:
-        selector = f"--selector={GRAPH_LABEL}={obj['metadata']['name']}"
-        pods = kubectl(
-            "get", "pods", f"--namespace={obj['metadata']['namespace']}", selector, "--output=json"
-        )
-        left += [{"kind": "Pod", **pod} for pod in json.loads(pods)["items"]]
+def _step(obj: Mapping[str, Any]) -> int:
+    """The ApplySet's Secret knows what is left of an earlier version, so it goes once that is gone."""
+    if obj["metadata"]["name"].startswith(applyset("")):
+        return {"Secret": 2}.get(str(obj["kind"]), 1)
+    return {GRAPH_KIND: 0, "Namespace": 3}.get(str(obj["kind"]), 1)
+
+
+def _left(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The objects and, for graphs, their pods, as far as they are still there."""
+    left = [obj for obj in read(kubectl, objects) if obj]
+    for obj in objects:
+        if obj["kind"] == GRAPH_KIND:
+            selector = f"--selector={GRAPH_LABEL}={obj['metadata']['name']}"
+            pods = kubectl(
+                "get", "pods", f"--namespace={obj['metadata']['namespace']}", selector, "--output=json"
+            )
+            left += [{"kind": "Pod", **pod} for pod in items(pods)]
     return left
 
 
-def _stuck(obj: Mapping[str, Any], left: Iterable[Mapping[str, Any]], timeout: float) -> str:
+def _stuck(going: Sequence[Mapping[str, Any]], left: Sequence[Mapping[str, Any]], timeout: float) -> str:
     named = []
     for item in left:
         finalizers = item["metadata"].get("finalizers", [])
         named.append(label(item) + (f" (finalizers {', '.join(finalizers)})" if finalizers else ""))
+    there = {label(item) for item in left}
+    stuck = [label(obj) for obj in going if label(obj) in there] or [label(obj) for obj in going]
     return (
-        f"{label(obj)} is not gone after {timeout:.0f} s: {', '.join(named)} is still there; no finalizer was "
-        "cleared: see what its controller waits for, then run down again"
+        f"{', '.join(stuck)} {_is(stuck)} not gone after {timeout:.0f} s: {', '.join(named)} {_is(named)} still there; "
+        "no finalizer was cleared: see what its controller waits for, then run down again"
     )
+
+
+def _is(those: Sequence[str]) -> str:
+    return "is" if len(those) == 1 else "are"

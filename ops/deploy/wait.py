@@ -1,12 +1,12 @@
 """Wait for an object on the cluster, and say in our words why it does not become ready."""
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from embedded.processes import Report
-from manifests.kubectl import Kubectl, address, label
+from manifests.kubectl import Kubectl, label
+from ops.deploy.objects import addresses, items
 from ops.watch.reasons import Reason
 from targets.errors import UserError
 
@@ -40,14 +40,14 @@ class Waiter:
         self._clock, self._sleep = clock, sleep
 
     def __call__(self, obj: Mapping[str, Any]) -> None:
-        """Return when the object is ready. Raises NotReadyError."""
-        condition = _condition_of(obj)
+        """Return when the object, as the cluster said it last, is ready. Raises NotReadyError."""
+        condition = condition_of(obj)
         if condition is None:
             return
         began, last_message = self._clock(), ""
         final_since: float | None = None
+        live = obj
         while True:
-            live = json.loads(self._kubectl("get", *address(obj), "--output=json"))
             conditions = {c["type"]: c for c in live.get("status", {}).get("conditions", [])}
             if _holds(live, conditions, condition):
                 return
@@ -71,6 +71,8 @@ class Waiter:
                     f"{label(obj)} is not {condition} after {self._timeout:.0f} s: {last_message or 'no reason given'}"
                 )
             self._sleep(POLL_SECONDS)
+            (named,) = addresses([obj])
+            (live,) = items(self._kubectl("get", *named, "--output=json"))
 
     def _final(self, obj: Mapping[str, Any]) -> Reason | None:
         """What keeps the object, or all of the stack, from becoming ready whatever comes."""
@@ -78,7 +80,8 @@ class Waiter:
         return next((reason for reason in self._why() if reason.final and reason.of in concerned), None)
 
 
-def _condition_of(obj: Mapping[str, Any]) -> str | None:
+def condition_of(obj: Mapping[str, Any]) -> str | None:
+    """The condition that makes the object ready; None if nobody waits for it."""
     if obj["kind"] == "Job":
         return "Complete"
     asked = obj["metadata"].get("annotations", {}).get("pulumi.com/waitFor", "")

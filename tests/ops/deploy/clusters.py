@@ -4,6 +4,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from manifests.kubectl import label
+
 Object = dict[str, Any]
 
 
@@ -36,19 +38,17 @@ class Cluster:
 
     def __call__(self, *arguments: str, stdin: str = "") -> str:
         self.asked.append(arguments)
-        verb, kind, *rest = arguments
-        kind = kind.partition(".")[0].lower()
+        verb, *rest = arguments
+        named = [_label(one) for one in rest if "/" in one and not one.startswith("--")]
         if verb == "delete":
-            self.deleted.append(f"{kind}/{rest[0]}")
+            self.deleted += named
             return ""
-        if kind.endswith("s") or rest[0].startswith("--"):
-            items = [
-                each for each in self._there(self.seconds) if each["kind"].lower() == kind.removesuffix("s")
-            ]
-            return json.dumps({"items": items})
-        found = [
-            each
-            for each in self._there(self.seconds)
-            if (each["kind"].lower(), each["metadata"]["name"]) == (kind, rest[0])
-        ]
-        return json.dumps(found[0]) if found else ""
+        there = self._there(self.seconds)
+        found = [each for each in there if label(each) in named or f"{each['kind'].lower()}s" == rest[0]]
+        return json.dumps({"items": found})
+
+
+def _label(named: str) -> str:
+    """`Kind.group/name` as people name it."""
+    kind, _, name = named.partition("/")
+    return f"{kind.partition('.')[0].lower()}/{name}"

@@ -45,14 +45,14 @@ class Kubectl:
 def test_a_job_that_did_not_complete_is_made_anew(conditions: list[dict[str, Any]], verbs: list[str]) -> None:
     kubectl = Kubectl()
     there = json.loads(json.dumps(JOB)) | {"status": {"conditions": conditions}}
-    apply._apply(kubectl, JOB, there)
+    apply._apply(kubectl, [JOB], [there])
     assert kubectl.verbs == verbs
 
 
 def test_a_job_that_does_not_ask_for_it_is_left_alone() -> None:
     kubectl = Kubectl()
     job = JOB | {"metadata": {"name": "theirs"}}
-    apply._apply(kubectl, job, job)
+    apply._apply(kubectl, [job], [job])
     assert kubectl.verbs == ["apply"]
 
 
@@ -69,7 +69,7 @@ class Taken(Kubectl):
             return super().__call__(*arguments, stdin=stdin)
         if "--selector=dynamo-gpt-oss/stack" not in arguments:
             return ""
-        same = kind.partition(".")[0] == self.there["kind"]
+        same = self.there["kind"] in {each.partition(".")[0] for each in kind.split(",")}
         return json.dumps({"items": [self.there] if same else []})
 
 
@@ -112,16 +112,27 @@ def test_other_names_and_retained_weights_are_not_in_the_way(there: dict[str, An
 @pytest.mark.parametrize("going", [False, True])
 def test_what_is_being_removed_is_waited_for(going: bool) -> None:
     """A `down` that was killed at the namespace leaves it terminating, where nothing can be made."""
-    job = obj("Job", "model-download", "dynamo")
+    job, claim = obj("Job", "model-download", "dynamo"), obj("PersistentVolumeClaim", "model-cache", "dynamo")
     found = job | {"metadata": job["metadata"] | ({"deletionTimestamp": "now"} if going else {})}
-    asked: list[tuple[str, ...]] = []
-    said: list[str] = []
+    there, said = [claim, found], list[str]()
+    waited: list[tuple[str, ...]] = []
 
     def kubectl(*arguments: str, stdin: str = "") -> str:
-        asked.append(arguments)
-        return json.dumps(found) if arguments[0] == "get" else ""
+        if arguments[0] == "get":
+            return json.dumps({"items": there})
+        waited.append(arguments)
+        there.clear()  # a namespace takes with it what is in it
+        return ""
 
-    assert apply._settled(kubectl, job, said.append) == (None if going else found)
-    waited = ("wait", "--for=delete", "Job.batch/model-download", "--namespace=dynamo", "--timeout=120s")
-    assert (waited in asked) == going
+    assert apply._settled(kubectl, [job, claim], said.append) == ([None, None] if going else [job, claim])
+    wait = ("wait", "--for=delete", "Job.batch/model-download", "--namespace=dynamo", "--timeout=120s")
+    assert waited == ([wait] if going else [])
     assert said == (["wait for job/model-download, which is being removed"] if going else [])
+
+
+def test_objects_are_applied_together_up_to_one_that_is_waited_for() -> None:
+    """Each call of kubectl takes longer than the change; what comes after may need what is waited for."""
+    claim, job, graph = obj("PersistentVolumeClaim", "c"), obj("Job", "j"), obj("ConfigMap", "g")
+    assert list(apply._waves([claim, job, graph])) == [[claim, job], [graph]]
+    assert list(apply._waves([job])) == [[job]]
+    assert list(apply._waves([])) == []

@@ -2,6 +2,7 @@
 
 import pytest
 
+from manifests.kubectl import label
 from ops.deploy.teardown import applyset_secret, order, tear_down
 from ops.deploy.wait import NotReadyError
 from tests.ops.deploy.clusters import Cluster, Object, obj
@@ -65,10 +66,41 @@ def test_what_stays_is_named_with_its_finalizers_and_nothing_is_forced() -> None
         )
     assert str(stays.value) == (
         "dynamographdeployment/g is not gone after 10 s: dynamographdeployment/g (finalizers nvidia.com/finalizer), "
-        "pod/g-0 is still there; no finalizer was cleared: see what its controller waits for, then run down again"
+        "pod/g-0 are still there; no finalizer was cleared: see what its controller waits for, then run down again"
     )
     assert cluster.deleted == ["dynamographdeployment/g"]
     assert not any("--force" in word for each in cluster.asked for word in each)
+
+
+def test_what_hinders_nothing_goes_at_once() -> None:
+    """Each call of kubectl takes longer than the deletion."""
+    job, parent = obj("Job", "model-download"), applyset_secret("mine", "ns")
+    cluster = Cluster(lambda _: [] if cluster.deleted else [job, CLAIM])
+    assert tear_down([job, CLAIM], cluster, print, stack="mine", timeout=60) == 2
+    assert [arguments[:3] for arguments in cluster.asked] == [
+        ("get", "Job.batch/model-download", "PersistentVolumeClaim/weights"),
+        ("delete", "Job.batch/model-download", "PersistentVolumeClaim/weights"),
+        ("get", "Job.batch/model-download", "PersistentVolumeClaim/weights"),
+    ]
+    cluster = Cluster(lambda _: [each for each in (CLAIM, parent) if label(each) not in cluster.deleted])
+    tear_down([CLAIM, parent], cluster, print, stack="mine", timeout=60)
+    assert len([each for each in cluster.asked if each[0] == "delete"]) == 2, "its Secret knows what is left"
+
+
+def test_each_that_stays_is_named() -> None:
+    cluster = Cluster(lambda _: [CLAIM, obj("Job", "model-download")])
+    with pytest.raises(
+        NotReadyError, match=r"^persistentvolumeclaim/weights, job/model-download are not gone after 1 s"
+    ):
+        tear_down(
+            [CLAIM, obj("Job", "model-download")],
+            cluster,
+            print,
+            stack="mine",
+            timeout=1,
+            clock=cluster.clock,
+            sleep=cluster.sleep,
+        )
 
 
 def test_graphs_go_first_namespaces_last_and_what_an_earlier_version_left_before_the_rest() -> None:

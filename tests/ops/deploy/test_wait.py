@@ -36,6 +36,11 @@ def wait(
     return cluster, said
 
 
+def test_what_is_ready_already_is_not_asked_for_again() -> None:
+    cluster, _ = wait(lambda _: (), graph("True"))
+    assert cluster.asked == []
+
+
 def test_an_object_that_asks_for_nothing_is_not_looked_at() -> None:
     cluster, _ = wait(lambda _: (), obj("ConfigMap", "engine"))
     assert cluster.asked == []
