@@ -4,11 +4,10 @@ Everything that runs belongs to one state folder: `start` brings back whatever o
 all and removes the folder. Tests give folders of their own.
 """
 
+import json
 import os
-import re
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -17,8 +16,10 @@ from typing import Any
 
 import yaml
 
-from embedded import build, credentials, logs, marker, nodes, processes
+from embedded import api_server, build, credentials, logs, marker, nodes, processes
+from embedded.api_server import Answer
 from embedded.operator.platform import STORAGE_CLASS, GraphVersion, Platform
+from embedded.parts import PARTS, daemons_of, ready_file
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from facts import releases
@@ -30,37 +31,8 @@ _READY_SECONDS = 60
 _KUBECTL_SECONDS = 180
 """Longer than any wait that we ask kubectl for."""
 
-# Name and command of each part, in starting order. etcd has no peers, so any port does for them; without fsync it
-# survives a kill, and a power cut may cost a throwaway cluster's data. The API server publishes no endpoint of
-# itself, because endpoints may not be loopback. A secure port of 0 is none at all.
-_COMMANDS = """
-etcd {controlplane} etcd
-  --data-dir={state}/etcd --unsafe-no-fsync --log-level=error
-  --listen-client-urls={etcd} --advertise-client-urls={etcd}
-  --client-cert-auth --trusted-ca-file={pki}/ca.crt --cert-file={pki}/server.crt --key-file={pki}/server.key
-  --listen-peer-urls=https://127.0.0.1:0 --initial-advertise-peer-urls={peer} --initial-cluster=default={peer}
-  --peer-client-cert-auth --peer-trusted-ca-file={pki}/ca.crt
-  --peer-cert-file={pki}/server.crt --peer-key-file={pki}/server.key
-kube-apiserver {controlplane} kube-apiserver
-  --bind-address=127.0.0.1 --advertise-address=127.0.0.1 --secure-port={api} --endpoint-reconciler-type=none
-  --etcd-servers={etcd} --etcd-cafile={pki}/ca.crt
-  --etcd-certfile={pki}/server.crt --etcd-keyfile={pki}/server.key
-  --tls-cert-file={pki}/server.crt --tls-private-key-file={pki}/server.key
-  --allow-privileged=true --anonymous-auth=false --token-auth-file={state}/tokens.csv --authorization-mode=RBAC
-  --service-account-key-file={pki}/sa.key --service-account-signing-key-file={pki}/sa.key
-  --service-account-issuer=https://kubernetes.default.svc --service-cluster-ip-range=10.96.0.0/16
-kube-controller-manager {controlplane} kube-controller-manager
-  --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false --kube-api-qps=200 --kube-api-burst=400
-  --root-ca-file={pki}/ca.crt --service-account-private-key-file={pki}/sa.key
-kube-scheduler {controlplane} kube-scheduler
-  --kubeconfig={kubeconfig} --secure-port=0 --leader-elect=false
-kwok {kwok}
-  --kubeconfig={kubeconfig} --config={embedded}/kwok/kwok.yaml
-operator {python} -m embedded.operator
-  --kubeconfig={kubeconfig} --ready-file={operator_ready}
-  --api-version={graph_version} --platform-version={platform_version} --provider={provider}
-"""
-_PARTS = tuple(re.findall(r"^\S+", _COMMANDS, re.MULTILINE))
+_FEW_COLLECTIONS = {"GOGC": "400"}
+"""Go's collector takes a third of the time of a short kubectl; what it would save is megabytes."""
 
 
 class ClusterError(UserError):
@@ -84,11 +56,17 @@ def start(
     with processes.lock(state.parent, report, "another start or stop of this cluster"), _explained():
         began = time.monotonic()
         ports = _prepare(state, programs)
-        daemons = _daemons(state, programs, ports, graph_version, platform)
+        daemons = daemons_of(
+            state,
+            kubeconfig(state),
+            programs=programs,
+            ports=ports,
+            graph_version=graph_version,
+            platform=platform,
+        )
         _end_changed(daemons, state)
-        started = [daemon.name for daemon in daemons if _keep_running(daemon, state)]
-        _apply([STORAGE_CLASS], state)
-        add_nodes(nodes.default(), state)
+        started = _start_all(daemons, state)
+        add_nodes(nodes.default(), state, beside=[STORAGE_CLASS])
         seconds = f"{time.monotonic() - began:.0f} s"
         how = f"started {', '.join(started)} in {seconds}" if started else "already running"
         report(f"embedded cluster on https://127.0.0.1:{ports['api']}: {how}")
@@ -120,13 +98,13 @@ def stop(report: Report, state: Path = STATE) -> None:
 def _end_all(state: Path) -> list[str]:
     """Ends what runs, last first, and returns its names."""
     # What others started in this folder lives on the cluster, so it goes first.
-    guests = [name for name in processes.daemons(state) if name not in _PARTS]
-    return [name for name in (*guests, *reversed(_PARTS)) if processes.end(state, name)]
+    guests = [name for name in processes.daemons(state) if name not in PARTS]
+    return [name for name in (*guests, *reversed(PARTS)) if processes.end(state, name)]
 
 
 def is_running(state: Path = STATE) -> bool:
     """Whether every part of the cluster is alive, and it answers."""
-    return all(processes.find(state, name) for name in _PARTS) and _answers(state)
+    return all(processes.find(state, name) for name in PARTS) and _answers(state)
 
 
 def kubeconfig(state: Path = STATE) -> Path:
@@ -143,7 +121,7 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
         raise ClusterError("the embedded cluster is not running: start it with `make up`")
     command = [record["controlplane"], "kubectl", f"--kubeconfig={kubeconfig(state)}", *arguments]
     settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
-    environment = {**os.environ, **settings}
+    environment = {**os.environ, **_FEW_COLLECTIONS, **settings}
     try:
         result = subprocess.run(
             command,
@@ -161,13 +139,20 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
     return result.stdout
 
 
-def add_nodes(manifests: Sequence[Mapping[str, Any]], state: Path = STATE) -> None:
-    """Adds or updates simulated nodes (see nodes.node) and waits until they are Ready."""
-    _apply(manifests, state)
+def add_nodes(
+    manifests: Sequence[Mapping[str, Any]], state: Path = STATE, *, beside: Sequence[Mapping[str, Any]] = ()
+) -> None:
+    """Adds or updates simulated nodes (see nodes.node) and waits until they are Ready.
+
+    beside: other objects to apply.
+    """
+    there = _apply([*beside, *manifests], state)[len(beside) :]
     # A node takes its status with the object only when it is new; capacity that changed later goes here.
-    _apply(manifests, state, "--subresource=status")
-    names = [f"node/{manifest['metadata']['name']}" for manifest in manifests]
-    kubectl("wait", "--for=condition=Ready", f"--timeout={_READY_SECONDS}s", *names, state=state)
+    if not all(map(nodes.has_status, there, manifests)):
+        there = _apply(manifests, state, "--subresource=status")
+    if not all(map(nodes.is_ready, there)):
+        names = [f"node/{manifest['metadata']['name']}" for manifest in manifests]
+        kubectl("wait", "--for=condition=Ready", f"--timeout={_READY_SECONDS}s", *names, state=state)
 
 
 def remove_nodes(selector: str, state: Path = STATE) -> None:
@@ -175,41 +160,13 @@ def remove_nodes(selector: str, state: Path = STATE) -> None:
     kubectl("delete", "nodes", f"--selector={nodes.SIMULATED}=true,{selector}", state=state)
 
 
-def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -> None:
+def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -> list[dict[str, Any]]:
+    """The objects as they then are."""
     text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": list(manifests)})
     how = ("--server-side", "--force-conflicts", "--field-manager=embedded-cluster", *options)
-    kubectl("apply", *how, "--filename=-", stdin=text, state=state)
-
-
-def _daemons(
-    state: Path,
-    programs: Mapping[str, str],
-    ports: Mapping[str, int],
-    graph_version: GraphVersion | None,
-    platform: Platform,
-) -> list[Daemon]:
-    values = {
-        **programs,
-        "api": ports["api"],
-        "embedded": Path(__file__).parent,
-        "etcd": f"https://127.0.0.1:{ports['etcd']}",
-        "graph_version": graph_version,
-        "kubeconfig": kubeconfig(state),
-        "operator_ready": _operator_ready(state),
-        "peer": "https://127.0.0.1:1",
-        "pki": state / "pki",
-        "platform_version": platform.version,
-        "provider": "grove" if platform.grove else "component",
-        "python": sys.executable,
-        "state": state,
-    }
-    # Split first: paths may hold spaces.
-    commands = [command.split() for command in _COMMANDS.replace("\n ", " ").strip().splitlines()]
-    return [
-        Daemon(name, tuple(word.format(**values) for word in words))
-        for name, *words in commands
-        if graph_version or name != "operator"
-    ]
+    applied = json.loads(kubectl("apply", *how, "--filename=-", "--output=json", stdin=text, state=state))
+    found: list[dict[str, Any]] = applied.get("items", [applied])
+    return found
 
 
 def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:
@@ -220,50 +177,58 @@ def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:
             processes.end(state, daemon.name)
 
 
-def _keep_running(daemon: Daemon, state: Path) -> bool:
-    """Starts the daemon unless it runs, and waits until it serves; True if it was started."""
+def _start_all(daemons: Sequence[Daemon], state: Path) -> list[str]:
+    """Starts what does not run and waits until all serve; returns the names of what was started.
+
+    The operator comes up beside the API server, and waits for it itself; the rest would give up.
+    """
+    at_once = [daemon for daemon in daemons if daemon.name in ("etcd", "kube-apiserver", "operator")]
+    later = [daemon for daemon in daemons if daemon not in at_once]
+    started = {daemon.name for daemon in at_once if _start(daemon, state)}
+    for daemon in at_once:
+        if daemon.name == "kube-apiserver":
+            _await(daemon, state)
+    started |= {daemon.name for daemon in later if _start(daemon, state)}
+    for daemon in daemons:
+        _await(daemon, state)
+    return [daemon.name for daemon in daemons if daemon.name in started]
+
+
+def _start(daemon: Daemon, state: Path) -> bool:
+    """Starts the daemon unless it runs; True if it was started."""
     environment = {
         "PATH": os.environ.get("PATH", os.defpath),
         "HOME": str(Path.home()),
         "KWOK_WORKDIR": str(state / "kwok"),
         "PYTHONPATH": str(PROJECT),
         "PYTHONUNBUFFERED": "1",
+        **_FEW_COLLECTIONS,
     }
     if daemon.name == "operator" and not processes.runs(state, daemon):
-        _operator_ready(state).unlink(missing_ok=True)  # of one that was killed
-    started = processes.start(state, daemon, environment)
+        ready_file(state).unlink(missing_ok=True)  # of one that was killed
+    return processes.start(state, daemon, environment)
+
+
+def _await(daemon: Daemon, state: Path) -> None:
+    """Waits until the daemon serves. Raises ClusterError once it, or what it needs, has ended."""
     deadline = time.monotonic() + _READY_SECONDS
     while not _serves(daemon, state):
-        for name in dict.fromkeys(("etcd", daemon.name)):
+        for name in dict.fromkeys(("etcd", "kube-apiserver", daemon.name)):
             if not processes.find(state, name):
                 raise _failure(state, name, "ended")
         if time.monotonic() > deadline:
             raise _failure(state, daemon.name, f"is not ready after {_READY_SECONDS} s")
         time.sleep(0.1)
-    return started
 
 
 def _serves(daemon: Daemon, state: Path) -> bool:
     if daemon.name == "kube-apiserver":
         return _answers(state)
-    return daemon.name != "operator" or _operator_ready(state).exists()
+    return daemon.name != "operator" or ready_file(state).exists()
 
 
 def _answers(state: Path) -> bool:
-    return not _refusal(state)
-
-
-def _refusal(state: Path) -> str:
-    """Why the API server is not ready, in kubectl's words; empty if it is."""
-    try:
-        kubectl("get", "--raw=/readyz", "--request-timeout=5s", state=state)
-    except ClusterError as error:
-        return str(error)
-    return ""
-
-
-def _operator_ready(state: Path) -> Path:
-    return state / "operator-ready"
+    return api_server.ask(kubeconfig(state)) is Answer.READY
 
 
 def _failure(state: Path, name: str, what: str) -> ClusterError:
@@ -286,7 +251,10 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
 
 def _is_stranger(state: Path) -> bool:
     """Whether the API server knows other keys or another token: an `up` may have been killed after it made these."""
-    return bool(processes.find(state, "kube-apiserver") and re.search("Unauthorized|x509:", _refusal(state)))
+    return (
+        processes.find(state, "kube-apiserver") is not None
+        and api_server.ask(kubeconfig(state)) is Answer.STRANGER
+    )
 
 
 def _refuse_foreign(state: Path) -> None:

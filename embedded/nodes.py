@@ -50,6 +50,20 @@ def node(
     }
 
 
+def has_status(live: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    """Whether a Node on the cluster has the capacity and what of it is allocatable that `node` gave it."""
+    status = live.get("status", {})
+    return all(
+        wanted["status"][key].items() <= status.get(key, {}).items() for key in ("capacity", "allocatable")
+    )
+
+
+def is_ready(live: Mapping[str, Any]) -> bool:
+    """Whether a Node on the cluster is Ready."""
+    conditions = live.get("status", {}).get("conditions", [])
+    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+
+
 def default() -> list[dict[str, Any]]:
     """Of every embedded cluster: one 8×B200, one 8×H100, two 4×GB200 in one NVLink domain, one CPU node."""
     nvlink = {"nvidia.com/gpu.clique": "5f7b0c2e-0000-4000-8000-000000000001.1"}
@@ -85,11 +99,16 @@ def _capacity(instance: InstanceType) -> dict[str, str]:
     devices = {"nvidia.com/gpu": instance.gpus, "vpc.amazonaws.com/efa": instance.efa_devices}
     return {
         "cpu": str(instance.vcpus),
-        "memory": f"{instance.memory_gib}Gi",
+        "memory": _gib(instance.memory_gib),
         "ephemeral-storage": f"{disks * each or _ROOT_DISK_GB}G",
         "pods": str(_pods(instance)),
         **{resource: str(count) for resource, count in devices.items() if count},
     }
+
+
+def _gib(count: int) -> str:
+    """As the API server writes it, or a node that is there would seem to need its status anew."""
+    return f"{count}Gi" if count % 1024 else f"{count // 1024}Ti"
 
 
 def _allocatable(instance: InstanceType) -> dict[str, str]:

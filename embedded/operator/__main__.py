@@ -41,6 +41,7 @@ async def child_changed(namespace: str | None, labels: Mapping[str, str], memo: 
 async def run(version: GraphVersion, platform: Platform, ready_file: Path) -> None:
     """Installs definitions and rules and serves until SIGTERM or SIGINT."""
     async with Api() as api:
+        await api.until_ready()
         await install(api, version, platform)
 
         async def announce(**_: Any) -> None:

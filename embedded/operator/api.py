@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -10,7 +11,7 @@ import kopf
 
 from embedded.operator.components import Object
 
-RETRY_SECONDS = 1.0
+RETRY_SECONDS = 0.1
 _MANAGER = "dynamo-operator-stand-in"
 _CLUSTER_SCOPED = ("CustomResourceDefinition", "DeviceClass", "PersistentVolume", "ResourceSlice",
                    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")  # fmt: skip
@@ -42,6 +43,17 @@ class Api:
 
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
+
+    async def until_ready(self) -> None:
+        """Return once the API server is ready: it may come up beside the stand-in. Raises ApiError for a stranger."""
+        while True:
+            with suppress(aiohttp.ClientError):
+                async with self._session.get("/readyz") as response:
+                    if response.status == HTTPStatus.OK:
+                        return
+                    if response.status == HTTPStatus.UNAUTHORIZED:
+                        raise ApiError("the API server does not know the token of the kubeconfig")
+            await asyncio.sleep(RETRY_SECONDS)
 
     async def request(
         self, method: str, path: str, body: object = None, kind: str = "json", **more: str

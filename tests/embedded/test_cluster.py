@@ -70,20 +70,20 @@ def test_a_part_that_is_killed_comes_back_with_the_data(own: Path, part: str) ->
     assert value == "value"
 
 
-@pytest.mark.parametrize("text", ["", "[]", "half: ["])
 @pytest.mark.parametrize(
-    "name",
+    ("name", "text"),
     [
-        "cluster.json",
-        "kubeconfig",
-        "tokens.csv",
-        "pki/server.key",
-        "pki/sa.key",
-        "run/kwok.json",
-        "run/etcd.json",
+        ("cluster.json", "[]"),
+        ("kubeconfig", "half: ["),
+        ("tokens.csv", ""),
+        ("pki/server.key", "half: ["),
+        ("pki/sa.key", ""),
+        ("run/kwok.json", ""),
+        ("run/etcd.json", "[]"),
     ],
 )
 def test_a_damaged_file_is_mended_and_the_data_stays(own: Path, name: str, text: str) -> None:
+    """By whatever text: test_damaged_state.py and test_processes.py have more of them for each file."""
     start(own)
     damaged = f"damaged-{len(text)}-{Path(name).stem}"
     embedded.kubectl("create", "configmap", damaged, state=own)
@@ -238,6 +238,15 @@ def test_the_nodes_are_ready_with_their_devices(cluster: Cluster) -> None:
         ["h100-0", "8", "amd64"],
     ]
     cluster.kubectl("wait", "--for=condition=Ready", "nodes", "--all", f"--timeout={PATIENCE}s")
+
+
+def test_nodes_are_as_they_were_written_so_that_a_second_up_asks_nothing_more(cluster: Cluster) -> None:
+    for wanted in nodes.default():
+        live = json.loads(cluster.kubectl("get", "node", wanted["metadata"]["name"], "-o=json"))
+        assert nodes.has_status(live, wanted)
+        assert nodes.is_ready(live)
+        assert not nodes.has_status({}, wanted)
+        assert not nodes.is_ready({})
 
 
 def pod(name: str, gpus: int, **annotations: str) -> dict[str, Any]:

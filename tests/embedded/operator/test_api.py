@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,14 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def ask(kubeconfig: Path, answers: Sequence[Answer]) -> tuple[Any, list[str]]:
-    """What a request returns of a server with these answers, and the methods of all that it was asked."""
+async def post(served: api.Api) -> Any:
+    return await served.request("POST", "/apis/nvidia.com/v1alpha1", {})
+
+
+def ask(
+    kubeconfig: Path, answers: Sequence[Answer], question: Callable[[api.Api], Awaitable[Any]] = post
+) -> tuple[Any, list[str]]:
+    """What a question returns of a server with these answers, and the methods of all that it was asked."""
     waiting, methods = list(answers), []
 
     async def answer(request: web.BaseRequest) -> web.Response:
@@ -51,7 +57,7 @@ def ask(kubeconfig: Path, answers: Sequence[Answer]) -> tuple[Any, list[str]]:
         kubeconfig.write_text(json.dumps(config))
         try:
             async with api.Api() as served:
-                return await served.request("POST", "/apis/nvidia.com/v1alpha1", {})
+                return await question(served)
         finally:
             await runner.cleanup()
 
@@ -70,3 +76,13 @@ def test_what_does_not_exist_is_none(kubeconfig: Path) -> None:
 def test_a_refusal_is_the_servers_own_words(kubeconfig: Path) -> None:
     with pytest.raises(api.ApiError, match=r"^denied: no such role$"):
         ask(kubeconfig, [(403, {"message": "denied: no such role"})])
+
+
+def test_a_server_that_comes_up_beside_it_is_waited_for(kubeconfig: Path) -> None:
+    starting = (500, {"message": "poststarthook/rbac/bootstrap-roles failed"})
+    assert ask(kubeconfig, [starting, starting, (200, {})], api.Api.until_ready) == (None, ["GET"] * 3)
+
+
+def test_a_server_of_another_token_is_not_waited_for(kubeconfig: Path) -> None:
+    with pytest.raises(api.ApiError, match=r"^the API server does not know the token of the kubeconfig$"):
+        ask(kubeconfig, [(401, {})], api.Api.until_ready)
