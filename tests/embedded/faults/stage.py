@@ -14,12 +14,15 @@ from pathlib import Path
 import psutil
 
 from embedded.paths import PROJECT
+from ops.deploy import embedded
 from tests.embedded.faults import remains
 from tests.embedded.faults.remains import Remains
 from tests.embedded.faults.verb import KUBECONFIG
 
 STACK = "dev"
-_VERB_SECONDS = 600.0
+VERB_SECONDS = {"up": 20.0, "down": 12.0}
+"""Of whole verbs, before one was measured."""
+_LONGEST_SECONDS = 600.0
 _SETTLE_SECONDS = 60.0
 
 
@@ -65,7 +68,7 @@ class Verb:
     def end(self) -> int:
         """Its exit code. Raises BrokenError for one that hangs, or fails without a word of why."""
         try:
-            code = self.process.wait(_VERB_SECONDS)
+            code = self.process.wait(_LONGEST_SECONDS)
         except subprocess.TimeoutExpired:
             self.kill(family=True)
             raise BrokenError(f"{self.name} hangs") from None
@@ -86,12 +89,12 @@ class Stage:
 
     def begin(self, name: str, stack: str = STACK, *options: str, kubeconfig: Path | None = None) -> Verb:
         """The verb, as a process in a session of its own."""
-        embedded = () if stack == STACK else ("--embedded",)
+        where = () if stack == STACK else ("--embedded",)
         command = (sys.executable, "-m", "tests.embedded.faults.verb", str(self.state), name)
         log = self.folder / f"{len(self.verbs)}-{name}-{stack}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
-                [*command, f"--stack={stack}", *embedded, *options], cwd=PROJECT, stdin=subprocess.DEVNULL,
+                [*command, f"--stack={stack}", *where, *options], cwd=PROJECT, stdin=subprocess.DEVNULL,
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
                 env={**os.environ, KUBECONFIG: str(kubeconfig or "")},
             )  # fmt: skip
@@ -106,12 +109,24 @@ class Stage:
         self.took[name] = time.monotonic() - verb.began
         return verb
 
+    def start(self) -> None:
+        """The cluster and the data plane, which read their kubeconfig at their start: the fault is the verb's alone."""
+        stack = remains.stack_of(STACK)
+        embedded.start(stack, _say_nothing, self.state)
+        embedded.start_data_plane(stack, _say_nothing, self.state)
+
+    def whole(self, *stacks: str) -> Remains:
+        """What is wrong if these are what is up, without another verb."""
+        return _settled(
+            lambda: remains.after_up(stacks, self.state) if stacks else remains.after_down(self.state, {})
+        )
+
     def converge(self, *stacks: str) -> Remains:
         """What is wrong after a plain `up` of each."""
         names = stacks or (STACK,)
         for stack in names:
             self.plain("up", stack)
-        return _settled(lambda: remains.after_up(names, self.state))
+        return self.whole(*names)
 
     def leave(self, *stacks: str) -> Remains:
         """What is left after a plain `down` of each."""
@@ -125,6 +140,17 @@ class Stage:
         for verb in self.verbs:
             yield f"--- {verb.log.name}: {verb.process.poll()}"
             yield from verb.said.splitlines()
+
+
+def end(verb: Verb, *, well: bool) -> None:
+    """Wait for its end. well: it may not fail. Raises BrokenError, also where it fails in more than a sentence."""
+    code = verb.end()
+    if code and (well or len(verb.errors) > 1):
+        raise BrokenError(f"{verb.name} ended with {code} and says: {' '.join(verb.errors)}")
+
+
+def _say_nothing(_: str) -> None:
+    pass
 
 
 def _settled(look: Callable[[], Remains]) -> Remains:
