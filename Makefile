@@ -125,7 +125,7 @@ types: setup
 	@$(RUN) -m mypy .
 
 test: lint types policy $(SITE)
-	@$(RUN) -m pytest -n 2 --dist loadfile $(ARGS)
+	@$(RUN) -m pytest -n 3 --dist loadfile $(ARGS)
 
 clean:
 	rm -rf $(VENV) out .pytest_cache .mypy_cache .ruff_cache .hypothesis
