@@ -23,6 +23,7 @@ from embedded.parts import PARTS, daemons_of, ready_file
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from facts import releases
+from manifests.kubectl import own_words
 from targets.errors import UserError
 
 DEFAULT_PLATFORM = Platform(version=releases.Version.parse(releases.DEFAULT))
@@ -135,7 +136,9 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
     except subprocess.TimeoutExpired:
         raise ClusterError(f"kubectl {' '.join(arguments)}: no answer in {_KUBECTL_SECONDS} s") from None
     if result.returncode:
-        raise ClusterError(f"kubectl {' '.join(arguments)}: {result.stderr.strip() or result.stdout.strip()}")
+        raise ClusterError(
+            f"kubectl {' '.join(arguments)}: {own_words(result.stderr) or result.stdout.strip()}"
+        )
     return result.stdout
 
 
@@ -175,23 +178,28 @@ def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:
     if any(changed):
         for daemon in reversed(daemons[changed.index(True) :]):
             processes.end(state, daemon.name)
+    if not processes.find(state, "etcd"):
+        processes.end(state, "kube-apiserver")  # its pauses between tries to reach etcd grow to minutes
 
 
 def _start_all(daemons: Sequence[Daemon], state: Path) -> list[str]:
     """Starts what does not run and waits until all serve; returns the names of what was started.
 
-    The operator comes up beside the API server, and waits for it itself; the rest would give up.
+    The operator comes up beside the API server and waits for it; of the rest each would give up on what it needs.
     """
-    at_once = [daemon for daemon in daemons if daemon.name in ("etcd", "kube-apiserver", "operator")]
-    later = [daemon for daemon in daemons if daemon not in at_once]
-    started = {daemon.name for daemon in at_once if _start(daemon, state)}
-    for daemon in at_once:
-        if daemon.name == "kube-apiserver":
-            _await(daemon, state)
-    started |= {daemon.name for daemon in later if _start(daemon, state)}
+    by_name, started = {daemon.name: daemon for daemon in daemons}, set[str]()
+
+    def start_those(*names: str) -> None:
+        started.update(name for name in names if name in by_name and _start(by_name[name], state))
+
+    start_those("etcd")
+    _await(by_name["etcd"], state)
+    start_those("kube-apiserver", "operator")
+    _await(by_name["kube-apiserver"], state)
+    start_those(*by_name)
     for daemon in daemons:
         _await(daemon, state)
-    return [daemon.name for daemon in daemons if daemon.name in started]
+    return [name for name in by_name if name in started]
 
 
 def _start(daemon: Daemon, state: Path) -> bool:
@@ -213,7 +221,7 @@ def _await(daemon: Daemon, state: Path) -> None:
     """Waits until the daemon serves. Raises ClusterError once it, or what it needs, has ended."""
     deadline = time.monotonic() + _READY_SECONDS
     while not _serves(daemon, state):
-        for name in dict.fromkeys(("etcd", "kube-apiserver", daemon.name)):
+        for name in dict.fromkeys(("etcd", daemon.name)):
             if not processes.find(state, name):
                 raise _failure(state, name, "ended")
         if time.monotonic() > deadline:
@@ -222,6 +230,8 @@ def _await(daemon: Daemon, state: Path) -> None:
 
 
 def _serves(daemon: Daemon, state: Path) -> bool:
+    if daemon.name == "etcd":
+        return not processes.is_free(marker.read(state)["ports"]["etcd"])
     if daemon.name == "kube-apiserver":
         return _answers(state)
     return daemon.name != "operator" or ready_file(state).exists()

@@ -1,13 +1,21 @@
 """Objects as kubectl and people name them, and how kubectl is called."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Protocol
+
+_ATTEMPT = re.compile(r"[EWI]\d{4} ")
 
 
 class Kubectl(Protocol):
     """Runs kubectl against one cluster; returns its output, raises with kubectl's own words."""
 
     def __call__(self, *arguments: str, stdin: str = "") -> str: ...
+
+
+def own_words(errors: str) -> str:
+    """What kubectl says on its standard error, without the client's own log of its attempts."""
+    return "\n".join(line for line in errors.strip().splitlines() if not _ATTEMPT.match(line))
 
 
 def label(obj: Mapping[str, Any]) -> str:

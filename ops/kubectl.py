@@ -1,16 +1,14 @@
 """The kubectl on PATH."""
 
-import re
 import shutil
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from embedded.paths import PROJECT
+from manifests.kubectl import own_words
 from targets.errors import UserError
 
-_ATTEMPT = re.compile(r"[EWI]\d{4} ")
-"""Begins a line of the client's own log, which tells each of its attempts."""
 _REFUSED = ("(Unauthorized)", "provide credentials")
 """Of what kubectl says where a token or certificate has expired, or is another cluster's."""
 
@@ -47,8 +45,7 @@ class OwnKubectl:
             [*self.command, *arguments], cwd=PROJECT, input=stdin.encode(), capture_output=True, check=False
         )
         if done.returncode:
-            lines = done.stderr.decode(errors="replace").strip().splitlines()
-            words = "\n".join(line for line in lines if not _ATTEMPT.match(line))
+            words = own_words(done.stderr.decode(errors="replace"))
             if self.keys and any(each in words for each in _REFUSED):
                 raise RefusedError(
                     f"the cluster refuses the credentials of {self.keys}: renew them there, or correct these keys "

@@ -117,6 +117,9 @@ class _Handler(BaseHTTPRequestHandler):
         for name, value in answer.getheaders():
             if name.lower() not in _PASSED_ON:
                 self.send_header(name, value)
+        if answer.status in (http.client.NO_CONTENT, http.client.NOT_MODIFIED):
+            self.end_headers()
+            return
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         while part := answer.read1(65536):
