@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.ops.secrets_by_verb import MARKER, found_in
 from tests.project import PROJECT
 
 PACKAGES = {each.parent.name for each in PROJECT.glob("*/__init__.py")} - {"tests"}
@@ -127,6 +128,21 @@ def test_a_changed_secret_is_changed_and_never_shown(repository: Repository) -> 
     assert "v1:first" not in done.stdout
     assert "v1:second" not in done.stdout
     assert "[secret " not in done.stdout
+
+
+@pytest.mark.parametrize(("where", "form"), [("base", "md"), ("head", "text")])
+def test_a_token_in_clear_is_not_shown(repository: Repository, where: str, form: str) -> None:
+    """What is refused is not said in its words, which a comment would show to everybody."""
+    repository.git("checkout", "--quiet", "token")
+    repository.stack("dev", DEV | {"huggingFace": {"token": MARKER}})
+    if where == "base":
+        repository.git("commit", "--quiet", "--all", "--message", "in clear")
+        repository.stack("dev", DEV)
+    done = repository.diff("HEAD", "--format", form)
+    repository.git("checkout", "--quiet", "--force", "token")
+    said = done.stdout + done.stderr
+    assert "huggingFace.token" in said
+    assert found_in(said) == []
 
 
 def test_stacks_and_resources_come_and_go(repository: Repository) -> None:
