@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import cluster, diff, scaling, synth
-from benchmarks.clock import PROJECT
+from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure, table
 
 KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
@@ -21,15 +21,16 @@ KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
     "diff": diff.figures,
     "cluster": cluster.figures,
 }
-HISTORY = PROJECT / "out" / "benchmarks.jsonl"
+HISTORY = PROJECT / "benchmarks" / "history.jsonl"
 
 
-def keep(figures: Sequence[Figure], history: Path) -> None:
-    """Append a line a figure, each with the run's date, commit and machine."""
+def keep(figures: Sequence[Figure], rounds: int, history: Path) -> None:
+    """Append a line a figure, each with the run's date, commit, rounds and machine."""
     run = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD"),
         "changed": bool(_git("status", "--porcelain")),
+        "rounds": rounds,
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
     }
@@ -56,7 +57,7 @@ def main() -> None:
     if asked.rounds < 1:
         parser.error(f"--rounds: {asked.rounds}: at least 1")
     figures = [figure for kind in asked.kinds or KINDS for figure in KINDS[kind](asked.rounds)]
-    keep(figures, HISTORY)
+    keep(figures, asked.rounds, HISTORY)
     print(*table(figures), sep="\n")
     print(f"kept in {HISTORY.relative_to(PROJECT)}")
 

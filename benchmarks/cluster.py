@@ -4,7 +4,6 @@ By the clock, since most is done by daemons; so each is beside kubectl's apply i
 own: what runs in `.embedded` is left alone.
 """
 
-import shutil
 import sys
 import tempfile
 import time
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import yaml
 
-from benchmarks.clock import PROJECT, spend
+from benchmarks.cpu_time import PROJECT, spend
 from benchmarks.figures import Figure
 from embedded import cluster
 from ops.deploy import deploy, embedded
@@ -52,8 +51,6 @@ def figures(rounds: int) -> Iterator[Figure]:
         start = _seconds(lambda: embedded.start(stack, _say, state))
         embedded.start_data_plane(stack, _say, state)  # installs what is not installed
         yield from _deployed(stack, state, rounds, start)
-    if not shutil.which("pulumi"):
-        yield Figure(name="up beside `pulumi up`", skipped="skipped: no pulumi on PATH")
 
 
 def _deployed(stack: Stack, state: Path, rounds: int, start: float) -> Iterator[Figure]:

@@ -30,7 +30,7 @@ from typing import Any
 
 import boto3
 
-from benchmarks.clock import PROJECT
+from benchmarks.cpu_time import PROJECT
 from pods import copy_weights
 from pods.bucket.store import PREFIX
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from benchmarks.clock import PROJECT, in_turn
+from benchmarks.cpu_time import PROJECT, in_turn
 from benchmarks.figures import Figure
 from ops.pulumi.stack_file import stacks
 

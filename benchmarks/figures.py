@@ -33,7 +33,11 @@ class Figure:
 
     def data(self) -> dict[str, Any]:
         """What the history keeps of it: all that is said, and whether the target is met."""
-        said = {key: value for key, value in asdict(self).items() if value not in (None, "", False)}
+        said = {
+            key: value
+            for key, value in asdict(self).items()
+            if value is not None and value != "" and value is not False
+        }
         return said if self.met is None else {**said, "met": self.met}
 
 

@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from benchmarks.clock import PROJECT
+from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure, exponent
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 
-from benchmarks.clock import PROJECT, environment, in_turn
+from benchmarks.cpu_time import PROJECT, environment, in_turn
 from benchmarks.figures import Figure
 from ops.pulumi.stack_file import stacks
 

@@ -23,7 +23,7 @@ def test_a_run_adds_to_the_history(
         command.main()
     kept = [json.loads(line) for line in history.read_text().splitlines()]
     assert [(each["name"], each["value"]) for each in kept] == [("a", 2), ("a", 3), ("b", 3)]
-    assert {"date", "commit", "changed", "cores", "load"} <= kept[0].keys()
+    assert {"date", "commit", "changed", "rounds", "cores", "load"} <= kept[0].keys()
     assert "kept in out/history.jsonl" in capsys.readouterr().out
 
 
