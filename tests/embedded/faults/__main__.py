@@ -33,9 +33,8 @@ def rounds(first: int, count: int, seed: int, only: str | None) -> Iterator[Roun
     took: dict[str, float] = {}
     for number in range(first, first + count):
         draw = random.Random(f"{seed}/{number}")
-        drawn = draw.choices([*KINDS], WEIGHTS)[
-            0
-        ]  # also for `--only`, so that the rest of the draws stay the same
+        # Also for `--only`, so that the rest of the draws stay the same.
+        drawn = draw.choices([*KINDS], WEIGHTS)[0]
         kind = only or drawn
         if reason := why_not(kind):
             print(f"{number} {kind}: left out: {reason}", flush=True)
@@ -88,7 +87,6 @@ def main() -> None:
         print(f"{seconds:6.0f} s  {each.number} {each.kind}: {each.faults} faults: {result}", flush=True)
         print(*[f"          {line}\n" for line in each.said], sep="", end="", flush=True)
         if each.remains:
-            print(f"lost: {each.remains.lost}\norphaned: {each.remains.orphaned}")
             again = f"--seed {given.seed} --first {each.number} --rounds 1 --only {each.kind}"
             print(f"again: python -m tests.embedded.faults {again}", flush=True)
     print(*table(done), sep="\n")

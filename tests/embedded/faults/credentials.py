@@ -10,7 +10,7 @@ import yaml
 
 from embedded import processes
 from tests.embedded.faults.remains import Remains
-from tests.embedded.faults.stage import VERB_SECONDS, BrokenError, Stage
+from tests.embedded.faults.stage import BrokenError, Stage
 
 _LONG_AGO = datetime(2020, 1, 1, tzinfo=UTC)
 
@@ -67,7 +67,7 @@ def certificates(stage: Stage, draw: random.Random) -> tuple[int, Remains]:
         stage.start()
         if draw.random() < 0.5:
             verb = stage.begin("up")
-            verb.after(draw.random() * stage.took.get("up", VERB_SECONDS["up"]))
+            verb.after(stage.moment(draw, "up"))
     _expire_own(stage.state / "pki")
     for name in draw.sample(("etcd", "kube-apiserver"), draw.randint(0, 2)):
         if found := processes.find(stage.state, name):

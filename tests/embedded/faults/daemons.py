@@ -8,7 +8,7 @@ import psutil
 
 from embedded import processes
 from tests.embedded.faults.remains import DAEMONS, Remains
-from tests.embedded.faults.stage import VERB_SECONDS, Stage, Verb
+from tests.embedded.faults.stage import Stage, Verb
 
 _NAMES = {
     "etcd": ("etcd",),
@@ -36,7 +36,7 @@ def _kill(stage: Stage, draw: random.Random, *, names: tuple[str, ...]) -> tuple
 def _kill_during(name: str, stage: Stage, draw: random.Random, names: tuple[str, ...]) -> int:
     """1 if one of them was there to be killed before the verb ended, as it may end in whatever way."""
     verb = stage.begin(name)
-    verb.after(draw.random() * stage.took.get(name, VERB_SECONDS[name]))
+    verb.after(stage.moment(draw, name))
     killed = [_kill_daemon(stage, each, verb) for each in names]
     verb.end()
     return int(any(killed))

@@ -12,7 +12,7 @@ import psutil
 from tests.embedded.faults import daemons, proxy, remains
 from tests.embedded.faults.credentials import certificates, credentials
 from tests.embedded.faults.remains import Remains
-from tests.embedded.faults.stage import STACK, VERB_SECONDS, BrokenError, Stage, end
+from tests.embedded.faults.stage import STACK, BrokenError, Stage, end
 from tests.embedded.faults.together import concurrent, stacks
 from tests.embedded.faults.traffic import traffic
 
@@ -35,7 +35,7 @@ def _killed(stage: Stage, draw: random.Random, name: str) -> int:
     """How many of the verbs were at work at the moment that was drawn for their kill."""
     killed = 0
     for _ in range(draw.randint(1, 5)):
-        moment, family = draw.random() * stage.took.get(name, VERB_SECONDS[name]), draw.random() < 0.5
+        moment, family = stage.moment(draw, name), draw.random() < 0.5
         verb = stage.begin(name)
         if verb.after(moment):
             verb.kill(family=family)
@@ -66,7 +66,7 @@ def _through(stage: Stage, behaviour: proxy.Behaviour, *, well: bool) -> tuple[i
     with proxy.proxied(stage.state, behaviour) as kubeconfig:
         end(stage.begin("down", kubeconfig=kubeconfig), well=well)
     wrong += stage.leave()
-    return (1 if well else behaviour.failed), wrong
+    return int(well or behaviour.failed > 0), wrong
 
 
 def disk(stage: Stage, draw: random.Random) -> tuple[int, Remains]:
@@ -124,7 +124,7 @@ KINDS: dict[str, Kind] = {
     },
     **daemons.KINDS,
 }
-WEIGHTS = (10, 1, 1, 1, 1, 2, 2, 2, 1, *(1 for _ in daemons.KINDS))
+WEIGHTS = [{"kill": 10, "disk": 2, "concurrent": 2, "stacks": 2}.get(kind, 1) for kind in KINDS]
 
 
 def why_not(name: str) -> str:

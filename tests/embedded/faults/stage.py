@@ -1,6 +1,7 @@
 """A state folder of its own, and verbs on it: each a process, as users start them."""
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from tests.embedded.faults.remains import Remains
 from tests.embedded.faults.verb import KUBECONFIG
 
 STACK = "dev"
-VERB_SECONDS = {"up": 20.0, "down": 12.0}
+_VERB_SECONDS = {"up": 20.0, "down": 12.0}
 """Of whole verbs, before one was measured."""
 _LONGEST_SECONDS = 600.0
 _SETTLE_SECONDS = 60.0
@@ -86,6 +87,10 @@ class Stage:
     took: dict[str, float]
     verbs: list[Verb] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+
+    def moment(self, draw: random.Random, name: str) -> float:
+        """Seconds from a verb's beginning, within what a whole one took last."""
+        return draw.random() * self.took.get(name, _VERB_SECONDS[name])
 
     def begin(self, name: str, stack: str = STACK, *options: str, kubeconfig: Path | None = None) -> Verb:
         """The verb, as a process in a session of its own."""
