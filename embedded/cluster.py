@@ -14,8 +14,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from embedded import api_server, build, credentials, logs, marker, nodes, processes
 from embedded.api_server import Answer
 from embedded.operator.platform import STORAGE_CLASS, GraphVersion, Platform
@@ -23,7 +21,7 @@ from embedded.parts import PARTS, daemons_of, ready_file
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Daemon, Report
 from facts import releases
-from manifests.kubectl import own_words
+from manifests.kubectl import as_list, items, own_words
 from targets.errors import UserError
 
 DEFAULT_PLATFORM = Platform(version=releases.Version.parse(releases.DEFAULT))
@@ -165,15 +163,16 @@ def remove_nodes(selector: str, state: Path = STATE) -> None:
 
 def _apply(manifests: Sequence[Mapping[str, Any]], state: Path, *options: str) -> list[dict[str, Any]]:
     """The objects as they then are."""
-    text = yaml.safe_dump({"apiVersion": "v1", "kind": "List", "items": list(manifests)})
+    text = json.dumps(as_list(manifests))
     how = ("--server-side", "--force-conflicts", "--field-manager=embedded-cluster", *options)
-    applied = json.loads(kubectl("apply", *how, "--filename=-", "--output=json", stdin=text, state=state))
-    found: list[dict[str, Any]] = applied.get("items", [applied])
-    return found
+    return items(kubectl("apply", *how, "--filename=-", "--output=json", stdin=text, state=state))
 
 
 def _end_changed(daemons: Sequence[Daemon], state: Path) -> None:
-    """Ends the parts that would be started differently now (other ports, another build), and all after them."""
+    """Ends the parts that would be started differently now (other ports, another build), and all after them.
+
+    An API server whose etcd is gone, too.
+    """
     changed = [bool(processes.find(state, one.name)) and not processes.runs(state, one) for one in daemons]
     if any(changed):
         for daemon in reversed(daemons[changed.index(True) :]):

@@ -1,7 +1,8 @@
 """Objects as kubectl and people name them, and how kubectl is called."""
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Protocol
 
 _ATTEMPT = re.compile(r"[EWI]\d{4} ")
@@ -21,6 +22,18 @@ def own_words(errors: str) -> str:
 def label(obj: Mapping[str, Any]) -> str:
     """An object as people name it: `job/model-download`."""
     return f"{obj['kind'].lower()}/{obj['metadata']['name']}"
+
+
+def as_list(objects: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Objects as the one that kubectl takes."""
+    return {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+
+
+def items(printed: str) -> list[dict[str, Any]]:
+    """The objects that kubectl prints as JSON: a List, one alone, or nothing."""
+    found: dict[str, Any] = json.loads(printed) if printed.strip() else {"items": []}
+    listed: list[dict[str, Any]] = found.get("items", [found])
+    return listed
 
 
 def address(obj: Mapping[str, Any]) -> list[str]:

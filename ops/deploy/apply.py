@@ -11,9 +11,9 @@ from typing import Any
 
 from embedded.processes import Report
 from manifests.graph.topology import TOPOLOGY_ANNOTATION
-from manifests.kubectl import Kubectl, address, label
+from manifests.kubectl import Kubectl, address, as_list, items, label
 from manifests.names import RETAINED
-from ops.deploy.objects import addresses, items, read
+from ops.deploy.objects import addresses, read
 from ops.deploy.wait import condition_of
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
@@ -253,7 +253,7 @@ def _server_side(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]], manager
         f"--field-manager={manager}",
         "--filename=-",
         *options,
-        stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": list(objects)}),
+        stdin=json.dumps(as_list(objects)),
     )
 
 

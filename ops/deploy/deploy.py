@@ -12,7 +12,7 @@ from manifests.kubectl import Kubectl, label
 from manifests.names import DOWNLOAD_JOB
 from ops.aws.own import find_own
 from ops.checks import existing_cluster
-from ops.deploy import embedded, preflight, removal, room, teardown, turns
+from ops.deploy import embedded, preflight, removal, room, stack_lock, teardown
 from ops.deploy.apply import Changes, apply
 from ops.deploy.destination import Deployer, DestinationError, deployer, open_on_embedded, require_pulumi
 from ops.deploy.wait import Waiter
@@ -51,7 +51,7 @@ def up(
     evaluation = evaluate(PROJECT, stack.file)
     if not stack.embedded:
         return _up_through_pulumi(stack, report, Made(len(evaluation.resources)), show, observe)
-    with turns.turn(stack.name, report, state), turns.use(report, state):
+    with stack_lock.locked(stack.name, report, state), stack_lock.in_use(report, state):
         return _up_on_embedded(evaluation, stack, report, state=state, show=show, observe=observe)
 
 
@@ -119,8 +119,8 @@ def down(
     if not stack.embedded:
         _down_through_pulumi(stack, report)
         return
-    with turns.turn(stack.name, report, state):
-        with turns.use(report, state):
+    with stack_lock.locked(stack.name, report, state):
+        with stack_lock.in_use(report, state):
             if state.exists():
                 _down_on_embedded(stack, report, timeout, state)
         _end_unused(report, state)
@@ -146,8 +146,8 @@ def _down_on_embedded(stack: Stack, report: Report, timeout: float, state: Path)
 
 def _end_unused(report: Report, state: Path) -> None:
     """End the cluster, unless something is on it, or another verb makes or takes away something there just now."""
-    with turns.last(state) as last:
-        if not last:
+    with stack_lock.unused(state) as unused:
+        if not unused:
             report("embedded cluster: keeps running for another up or down")
         elif state.exists() and embedded.is_used(embedded_kubectl(state), state):
             report("embedded cluster: keeps running for what is left on it")

@@ -1,10 +1,9 @@
-"""Many objects in one call of kubectl: to start it takes longer than to answer."""
+"""Many objects in one call of kubectl, which takes longer to start than to answer."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from manifests.kubectl import Kubectl, address
+from manifests.kubectl import Kubectl, address, items
 
 
 def read(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]]) -> list[dict[str, Any] | None]:
@@ -26,10 +25,3 @@ def addresses(objects: Iterable[Mapping[str, Any]]) -> list[list[str]]:
         return [of_cluster] if of_cluster else []
     first, *rest = ([*named, *namespace] for namespace, named in lists.items())
     return [of_cluster + first, *rest]
-
-
-def items(printed: str) -> list[dict[str, Any]]:
-    """The objects that kubectl prints as JSON: a List, one alone, or nothing."""
-    found: dict[str, Any] = json.loads(printed) if printed.strip() else {"items": []}
-    listed: list[dict[str, Any]] = found.get("items", [found])
-    return listed

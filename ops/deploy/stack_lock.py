@@ -1,4 +1,4 @@
-"""Turns on an embedded cluster: one `up` or `down` of a stack at a time, and no cluster is ended under another's feet.
+"""Locks of an embedded cluster: one `up` or `down` of a stack at a time, and no cluster is ended while it is in use.
 
 Pulumi's backends have locks of their own, the cluster has none. The files are not in its state folder, which ends with
 the last stack. A lock ends with its process; who has one alone takes its file away.
@@ -16,8 +16,8 @@ from embedded.processes import Report, hold, lock
 
 
 @contextmanager
-def turn(stack: str, report: Report, state: Path) -> Iterator[None]:
-    """That of an `up` or `down` of the stack; waits for another one's end, and says so."""
+def locked(stack: str, report: Report, state: Path) -> Iterator[None]:
+    """For as long as the block runs no other `up` or `down` of the stack does; waits for one, and says so."""
     file = _file(state, f"-{stack}")
     with lock(file, report, f"another up or down of {stack}"):
         try:
@@ -27,14 +27,14 @@ def turn(stack: str, report: Report, state: Path) -> Iterator[None]:
 
 
 @contextmanager
-def use(report: Report, state: Path) -> Iterator[None]:
-    """For as long as the block runs nobody else is `last` on the cluster."""
+def in_use(report: Report, state: Path) -> Iterator[None]:
+    """For as long as the block runs the cluster is `unused` for nobody else."""
     with lock(_file(state), report, "the end of this cluster", shared=True):
         yield
 
 
 @contextmanager
-def last(state: Path) -> Iterator[bool]:
+def unused(state: Path) -> Iterator[bool]:
     """Whether nobody uses the cluster; then nobody begins to, for as long as the block runs."""
     file = _file(state)
     try:

@@ -7,9 +7,9 @@ from typing import Any
 
 from embedded.processes import Report
 from manifests.graph.placement import GRAPH_LABEL
-from manifests.kubectl import Kubectl, label
+from manifests.kubectl import Kubectl, items, label
 from ops.deploy.apply import GRAPH_KIND, applyset, is_of_another
-from ops.deploy.objects import addresses, items, read
+from ops.deploy.objects import addresses, read
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
 
 

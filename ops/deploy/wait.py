@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from embedded.processes import Report
-from manifests.kubectl import Kubectl, label
-from ops.deploy.objects import addresses, items
+from manifests.kubectl import Kubectl, items, label
+from ops.deploy.objects import addresses
 from ops.watch.reasons import Reason
 from targets.errors import UserError
 

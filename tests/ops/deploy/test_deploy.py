@@ -11,7 +11,7 @@ import pytest
 from embedded import cluster
 from manifests.names import RETAINED
 from ops.checks import existing_cluster
-from ops.deploy import deploy, embedded, preflight, removal, room, teardown, turns
+from ops.deploy import deploy, embedded, preflight, removal, room, stack_lock, teardown
 from ops.deploy.destination import Deployer, DestinationError
 from ops.evaluate import Evaluation
 from ops.stack.stack import Stack
@@ -40,7 +40,7 @@ def mine() -> Stack:
 @pytest.fixture
 def cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("cache")
-    monkeypatch.setattr(turns, "CACHE", folder)
+    monkeypatch.setattr(stack_lock, "CACHE", folder)
     return folder
 
 

@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from ops.deploy.objects import addresses, items, read
+from manifests.kubectl import items
+from ops.deploy.objects import addresses, read
 from tests.ops.deploy.clusters import Cluster, obj
 
 NAMESPACE, JOB, GRAPH = (
