@@ -31,11 +31,20 @@ def verbs() -> Iterator[tuple[str, Any]]:
 
 def test_a_verb_without_it_is_named_in_the_documentation() -> None:
     page = (PROJECT / "docs" / "operations.md").read_text()
-    named = page[page.index("These have no `--json`:") : page.index("A verb that fails writes")]
+    named = page[page.index("These have no `--json`:") : page.index("A verb that cannot do its work")]
     without = {
         name for name, command in verbs() if not any("--json" in option.opts for option in command.params)
     }
     assert without == set(re.findall(r"`([a-z -]+)`", named)) - {"--json", "--format"}
+
+
+def test_a_verb_with_it_has_its_fields_in_the_documentation() -> None:
+    page = (PROJECT / "docs" / "operations.md").read_text()
+    table = page[page.index("| verb | fields |") : page.index("The fields of `status`")]
+    rows = re.findall(r"^\|([^|]+)\|", table, re.MULTILINE)
+    told = {verb for row in rows for verb in re.findall(r"`([a-z -]+)`", row)}
+    having = {name for name, command in verbs() if any("--json" in option.opts for option in command.params)}
+    assert told | {"status"} == having
 
 
 def run(*words: str) -> dict[str, Any]:
