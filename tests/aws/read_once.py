@@ -11,14 +11,24 @@ from typing import Any
 
 from botocore.loaders import JSONFileLoader
 
+
+class _Anew(JSONFileLoader):  # type: ignore[misc]
+    """For moto, which adds to the models that it reads: what a client is asked for must be AWS's."""
+
+    load_file = JSONFileLoader.load_file
+
+
 # Before moto, which makes sessions when it is imported.
 _parse = functools.cache(functools.partial(JSONFileLoader.load_file, JSONFileLoader()))
 JSONFileLoader.load_file = lambda _, path: _parse(path)
 
+from moto.core.loaders import Loader  # noqa: E402
 from moto.iam.models import IAMBackend  # noqa: E402
 from moto.settings import load_iam_aws_managed_policies  # noqa: E402
 
 os.environ["MOTO_EC2_LOAD_DEFAULT_AMIS"] = "false"  # a thousand of them, of which no program here starts one
+
+Loader.FILE_LOADER_CLASS = _Anew
 
 _iam: Any = IAMBackend
 _read = _iam._init_aws_policies
