@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from embedded.credentials import CONTEXT
+
 _SECONDS = 5
 
 
@@ -22,10 +24,14 @@ class Answer(Enum):
 
 
 def ask(kubeconfig: Path) -> Answer:
-    """What it says to the file's only user; NONE also for a file that is damaged or not there."""
+    """What it says to the cluster's own user; NONE also for a file that is damaged or not there.
+
+    Others may have added clusters of theirs to the file.
+    """
     try:
         config = yaml.safe_load(kubeconfig.read_text())
-        cluster, token = config["clusters"][0]["cluster"], config["users"][0]["user"]["token"]
+        (cluster,) = (each["cluster"] for each in config["clusters"] if each["name"] == CONTEXT)
+        (token,) = (each["user"]["token"] for each in config["users"] if each["name"] == CONTEXT)
         trusted = base64.b64decode(cluster["certificate-authority-data"]).decode()
         address = urlsplit(cluster["server"])
         context = ssl.create_default_context(cadata=trusted)

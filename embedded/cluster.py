@@ -16,6 +16,7 @@ from typing import Any
 
 from embedded import api_server, build, credentials, logs, marker, nodes, processes
 from embedded.api_server import Answer
+from embedded.credentials import CONTEXT
 from embedded.operator.platform import STORAGE_CLASS, GraphVersion, Platform
 from embedded.parts import PARTS, daemons_of, ready_file
 from embedded.paths import PROJECT, STATE
@@ -118,7 +119,11 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
     """
     if not (record := marker.read(state)):
         raise ClusterError("the embedded cluster is not running: start it with `make up`")
-    command = [record["controlplane"], "kubectl", f"--kubeconfig={kubeconfig(state)}", *arguments]
+    which = (
+        f"--kubeconfig={kubeconfig(state)}",
+        f"--context={CONTEXT}",
+    )  # others may have chosen theirs in the file
+    command = [record["controlplane"], "kubectl", *which, *arguments]
     settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
     environment = {**os.environ, **_FEW_COLLECTIONS, **settings}
     try:
@@ -134,9 +139,9 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
     except subprocess.TimeoutExpired:
         raise ClusterError(f"kubectl {' '.join(arguments)}: no answer in {_KUBECTL_SECONDS} s") from None
     if result.returncode:
-        raise ClusterError(
-            f"kubectl {' '.join(arguments)}: {own_words(result.stderr) or result.stdout.strip()}"
-        )
+        # Never what it printed, which may be a Secret.
+        why = own_words(result.stderr) or result.stderr.strip() or f"ended with {result.returncode}"
+        raise ClusterError(f"kubectl {' '.join(arguments)}: {why}")
     return result.stdout
 
 
@@ -220,7 +225,7 @@ def _await(daemon: Daemon, state: Path) -> None:
     """Waits until the daemon serves. Raises ClusterError once it, or what it needs, has ended."""
     deadline = time.monotonic() + _READY_SECONDS
     while not _serves(daemon, state):
-        for name in dict.fromkeys(("etcd", daemon.name)):
+        for name in (*PARTS[: PARTS.index(daemon.name)][:2], daemon.name):  # all need etcd and the API server
             if not processes.find(state, name):
                 raise _failure(state, name, "ended")
         if time.monotonic() > deadline:
@@ -253,8 +258,14 @@ def _prepare(state: Path, programs: Mapping[str, str]) -> Mapping[str, int]:
     state.chmod(0o700)
     ports = marker.ports(state)
     marker.write(state, programs, ports)
-    if credentials.write(state, kubeconfig(state), ports["api"]) or _is_stranger(state):
-        _end_all(state)  # what runs knows others
+    whole = credentials.are_whole(state)
+    if not whole:
+        _end_all(
+            state
+        )  # what runs knows others; ended before they are made, or an `up` that is killed here leaves it
+    credentials.write(state, kubeconfig(state), ports["api"])
+    if whole and _is_stranger(state):
+        _end_all(state)
     return ports
 
 

@@ -15,7 +15,8 @@ from cryptography import x509
 
 from embedded.files import fill, write_whole
 
-_NAME = "dynamo-gpt-oss-embedded"
+CONTEXT = "dynamo-gpt-oss-embedded"
+"""Of the kubeconfig, its cluster and its user."""
 _KEYS = ("ca.crt", "server.crt", "server.key", "sa.key")
 _PEM = "-----BEGIN .*-----END [A-Z ]+-----\n"
 _TOKEN = "[0-9a-f]{64},admin,admin,system:masters\n"
@@ -31,15 +32,28 @@ def write(state: Path, kubeconfig: Path, port: int) -> bool:
     """
     pki, tokens = state / "pki", state / "tokens.csv"
     made = False
-    if not (all(_holds(pki / name, _PEM) for name in _KEYS) and _are_valid(pki)):
+    if not _are_keys(pki):
         shutil.rmtree(pki, ignore_errors=True)
         fill(pki, _write_keys)
         made = True
-    if not _holds(tokens, _TOKEN):
+    if not _is_token(tokens):
         _write(tokens, f"{secrets.token_hex(32)},admin,admin,system:masters\n")
         made = True
     _write(kubeconfig, yaml.safe_dump(_kubeconfig(port, pki / "ca.crt", tokens)))
     return made
+
+
+def are_whole(state: Path) -> bool:
+    """Whether `write` would make neither keys nor token anew."""
+    return _are_keys(state / "pki") and _is_token(state / "tokens.csv")
+
+
+def _are_keys(pki: Path) -> bool:
+    return all(_holds(pki / name, _PEM) for name in _KEYS) and _are_valid(pki)
+
+
+def _is_token(tokens: Path) -> bool:
+    return _holds(tokens, _TOKEN)
 
 
 def _holds(path: Path, pattern: str) -> bool:
@@ -83,8 +97,8 @@ def _kubeconfig(port: int, authority: Path, tokens: Path) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
         "kind": "Config",
-        "clusters": [{"name": _NAME, "cluster": cluster}],
-        "users": [{"name": _NAME, "user": {"token": tokens.read_text().partition(",")[0]}}],
-        "contexts": [{"name": _NAME, "context": {"cluster": _NAME, "user": _NAME}}],
-        "current-context": _NAME,
+        "clusters": [{"name": CONTEXT, "cluster": cluster}],
+        "users": [{"name": CONTEXT, "user": {"token": tokens.read_text().partition(",")[0]}}],
+        "contexts": [{"name": CONTEXT, "context": {"cluster": CONTEXT, "user": CONTEXT}}],
+        "current-context": CONTEXT,
     }

@@ -160,10 +160,11 @@ def _running(state: Path, name: str) -> list[psutil.Process]:
     for child in _children:
         child.poll()
     record = _recorded(state, name)
-    with suppress(psutil.Error, ValueError, OverflowError):
+    with suppress(psutil.Error, OSError, ValueError, OverflowError):
         if record:
             process = psutil.Process(record.pid)
-            if process.cmdline()[1:] == list(record.argv[1:]):
+            # A copy of the folder has the same file and the same arguments in it.
+            if process.cmdline()[1:] == list(record.argv[1:]) and Path(process.cwd()).samefile(state):
                 return [process]
     return _marked(state).get(name, [])
 

@@ -13,7 +13,7 @@ from embedded.processes import Report
 from manifests.graph.topology import TOPOLOGY_ANNOTATION
 from manifests.kubectl import Kubectl, address, as_list, items, label
 from manifests.names import RETAINED
-from ops.deploy.objects import addresses, read
+from ops.deploy.objects import BUILT_IN, addresses, read, unserved
 from ops.deploy.wait import condition_of
 from ops.evaluate import Evaluation, Resource, Secret
 from ops.synth import manifests
@@ -27,7 +27,12 @@ STACK_LABEL = "dynamo-gpt-oss/stack"
 """On every object of a stack from the moment it is made: the ApplySet knows only those of a finished `up`."""
 
 
+_PART_OF = "applyset.kubernetes.io/part-of"
 _SECONDS_TO_GO = 120
+
+
+class UnservedError(UserError):
+    """The cluster does not know a kind that the stack makes."""
 
 
 class TakenError(UserError):
@@ -68,20 +73,22 @@ def apply(
 
     wait: returns when the object is ready, raises when it will not be. end: deletes objects and returns when they are
     gone. Graphs that the stack no longer holds, or holds in a shape that the operator does not change, go first: the
-    new ones may need their GPUs. Raises TakenError before it changes anything, and the errors of kubectl, wait and end.
+    new ones may need their GPUs. Raises UnservedError and TakenError before it changes anything, and the errors of
+    kubectl, wait and end.
     """
     objects = [_reveal(resource, evaluation.stack) for resource in manifests(evaluation)]
-    wanted = {label(obj): obj for obj in objects}
+    _refuse_unserved(kubectl, objects)
+    wanted = {tuple(address(obj)): obj for obj in objects}
     parent = _parent(kubectl, namespace, evaluation.stack)
     labelled = _labelled(kubectl, evaluation, parent)
     _refuse_taken([obj for obj in labelled if is_of_another(obj, evaluation.stack)], objects, namespace)
     there = [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
-    stale = [obj for obj in there if label(obj) not in wanted]
+    stale = [obj for obj in there if tuple(address(obj)) not in wanted]
     end(
         [
             obj
             for obj in there
-            if obj["kind"] == GRAPH_KIND and _topology(obj) != _topology(wanted.get(label(obj)))
+            if obj["kind"] == GRAPH_KIND and _topology(obj) != _topology(wanted.get(tuple(address(obj))))
         ]
     )
     created, changed, unchanged = [], [], []
@@ -97,11 +104,13 @@ def apply(
             else:
                 unchanged.append(label(after))
             wait(after)
-    if stale or created or not parent:
+    left = [obj for obj in stale if obj["kind"] != GRAPH_KIND]
+    for obj in left:
+        report(f"remove {label(obj)}")
+    for named in addresses(left):  # the ApplySet does not have what an `up` made that broke off
+        kubectl("delete", *named, "--wait=false", "--ignore-not-found")
+    if stale or created or not parent or any(_PART_OF not in obj["metadata"]["labels"] for obj in there):
         _apply_set(kubectl, objects, namespace, evaluation.stack)
-    for obj in stale:
-        if obj["kind"] != GRAPH_KIND:
-            report(f"remove {label(obj)}")
     return Changes(
         created=tuple(created),
         changed=tuple(changed),
@@ -139,6 +148,15 @@ def _refuse_taken(
         )
 
 
+def _refuse_unserved(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]]) -> None:
+    kinds = {address(obj)[0]: label(obj) for obj in objects}
+    for kind in sorted(unserved(kubectl, kinds)):
+        raise UnservedError(
+            f"{kinds[kind]}: the cluster serves no {kind}; install what brings it, or leave out of the stack file what "
+            "asks for it"
+        )
+
+
 def _waves(objects: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     """What can be applied together: each object that is waited for ends a wave."""
     wave: list[dict[str, Any]] = []
@@ -157,7 +175,8 @@ def _labelled(
     """The objects of any stack, of the kinds that this one has or had, newest first. parent: of its ApplySet."""
     annotations = parent["metadata"]["annotations"] if parent else {}
     kinds = set(filter(None, annotations.get("applyset.kubernetes.io/contains-group-kinds", "").split(",")))
-    kinds |= {address(resource.inputs)[0] for resource in manifests(evaluation)}
+    kinds |= {address(resource.inputs)[0] for resource in manifests(evaluation)} | BUILT_IN
+    kinds -= unserved(kubectl, kinds)
     selector = f"--selector={STACK_LABEL}"
     listed = kubectl(
         "get", ",".join(sorted(kinds)), "--all-namespaces", selector, "--ignore-not-found", "--output=json"
@@ -212,7 +231,10 @@ def _apply(
     for obj, found in zip(objects, before, strict=True):
         if found and obj["kind"] == "Job" and (_is_unready(found) or _would_replace(kubectl, obj)):
             kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
-    return items(_server_side(kubectl, objects, _MANAGER, "--output=json"))
+    # kubectl goes on after a refusal, and the last object may need the others.
+    *together, last = objects
+    parts = [part for part in (together, [last]) if part]
+    return [obj for part in parts for obj in items(_server_side(kubectl, part, _MANAGER, "--output=json"))]
 
 
 def _is_unready(job: Mapping[str, Any]) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from embedded.processes import Report
 from manifests.graph.placement import GRAPH_LABEL
-from manifests.kubectl import Kubectl, items, label
+from manifests.kubectl import Kubectl, address, items, label
 from ops.deploy.apply import GRAPH_KIND, applyset, is_of_another
 from ops.deploy.objects import addresses, read
 from ops.deploy.wait import POLL_SECONDS, NotReadyError
@@ -55,20 +55,20 @@ def applyset_secret(stack: str, namespace: str) -> dict[str, Any]:
 def order(
     made: Sequence[Mapping[str, Any]], there: Iterable[Mapping[str, Any]], parent: Mapping[str, Any]
 ) -> list[Mapping[str, Any]]:
-    """What earlier versions of the stack left, then what it makes, last made first, then its ApplySet's Secret.
+    """What earlier versions of the stack left, then what it makes, then its ApplySet's Secret.
 
     made: in the order of their making. there: what of the stack is on the cluster. parent: that Secret. Graphs go
     before all, for they hold GPUs and mount the rest; namespaces after all.
     """
-    known = {label(obj) for obj in made}
-    left = [obj for obj in there if label(obj) not in known]
+    known = [address(obj) for obj in made]
+    left = [obj for obj in there if address(obj) not in known]
     return sorted([*left, *reversed(made), parent], key=_step)
 
 
 def _step(obj: Mapping[str, Any]) -> int:
     """The ApplySet's Secret knows what is left of an earlier version, so it goes once that is gone."""
-    if obj["metadata"]["name"].startswith(applyset("")):
-        return {"Secret": 2}.get(str(obj["kind"]), 1)
+    if obj["kind"] == "Secret" and obj["metadata"]["name"].startswith(applyset("")):
+        return 2
     return {GRAPH_KIND: 0, "Namespace": 3}.get(str(obj["kind"]), 1)
 
 

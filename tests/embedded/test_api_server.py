@@ -13,6 +13,7 @@ import trustme
 import yaml
 
 from embedded.api_server import Answer, ask
+from embedded.credentials import CONTEXT
 
 TOKEN = "of-the-administrator"
 
@@ -53,9 +54,10 @@ def kubeconfig(folder: Path, address: str, authority: trustme.CA, token: str = T
     trusted = base64.b64encode(authority.cert_pem.bytes()).decode()
     cluster = {"server": address, "certificate-authority-data": trusted}
     path = folder / "kubeconfig"
-    path.write_text(
-        yaml.safe_dump({"clusters": [{"cluster": cluster}], "users": [{"user": {"token": token}}]})
-    )
+    theirs = {"name": "theirs", "cluster": {"server": "https://127.0.0.1:1"}, "user": {"token": "theirs"}}
+    clusters = [theirs, {"name": CONTEXT, "cluster": cluster}]
+    users = [theirs, {"name": CONTEXT, "user": {"token": token}}]
+    path.write_text(yaml.safe_dump({"clusters": clusters, "users": users, "current-context": "theirs"}))
     return path
 
 

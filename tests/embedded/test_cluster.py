@@ -1,8 +1,10 @@
 """The embedded control plane, for real: lifecycle on a cluster of its own, behaviour on the shared one."""
 
 import json
+import os
 import socket
 import stat
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +15,7 @@ import pytest
 import yaml
 
 from embedded import cluster as embedded
-from embedded import nodes, processes
+from embedded import credentials, nodes, processes
 from embedded.cluster import ClusterError
 from facts.hardware import INSTANCE_TYPES
 from facts.versions import EMBEDDED_KUBERNETES
@@ -377,3 +379,23 @@ def test_the_api_server_is_started_once_etcd_listens(own: Path, monkeypatch: pyt
     start(own)
     assert listened[0]
     assert all(listened)
+
+
+def test_what_knows_the_keys_before_is_ended_before_they_are_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An `up` that is killed in between leaves keys that the next takes for whole, and an etcd of the ones before."""
+    sleeper = processes.Daemon("etcd", (sys.executable, "-c", "import time; time.sleep(600)", str(tmp_path)))
+    credentials.write(tmp_path, tmp_path / "kubeconfig", 6443)
+    processes.start(tmp_path, sleeper, os.environ)
+    (tmp_path / "cluster.json").touch()
+    (tmp_path / "pki" / "server.key").write_text("half: [")
+
+    def killed(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(credentials, "write", killed)
+    with pytest.raises(KeyboardInterrupt):
+        embedded._prepare(tmp_path, {"controlplane": sys.executable})
+    assert not processes.find(tmp_path, "etcd")
+    assert not credentials.are_whole(tmp_path)

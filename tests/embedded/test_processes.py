@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -99,6 +100,26 @@ DAMAGED = [
     '{"pid": 1e30, "argv": []}',
     "\xff",
 ]
+
+
+def test_one_of_the_folder_that_this_is_a_copy_of_is_nobodys_here(state: Path, tmp_path: Path) -> None:
+    """With the project the folder was copied, pid files included; to end it there would end the original's cluster."""
+    processes.start(state, sleeper(state), os.environ)
+    copy = tmp_path / "copy"
+    shutil.copytree(state / "run", copy / "run")
+    assert processes.find(copy, "sleeper") is None
+    assert not processes.end(copy, "sleeper")
+    assert processes.find(state, "sleeper")
+
+
+def test_one_whose_folder_was_moved_is_found(tmp_path: Path) -> None:
+    state, moved = tmp_path / "state", tmp_path / "moved"
+    state.mkdir()
+    processes.start(state, sleeper(state), os.environ)
+    first = pid_of(state)
+    state.rename(moved)
+    assert pid_of(moved) == first
+    assert processes.end(moved, "sleeper")
 
 
 @pytest.mark.parametrize("text", DAMAGED)

@@ -2,6 +2,7 @@
 
 import base64
 import random
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,7 +30,7 @@ def credentials(stage: Stage, draw: random.Random) -> tuple[int, Remains]:
     if when == "meanwhile":
         verb = stage.begin("up")
         while "embedded cluster on" not in verb.said and not verb.is_over():
-            verb.after(0.02)
+            time.sleep(0.02)
         kubeconfig.write_text(yaml.safe_dump(config))
         if (
             not verb.end()

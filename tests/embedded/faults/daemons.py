@@ -1,6 +1,7 @@
 """kill -9 of the cluster's daemons, alone or all at once, while `up` works and while `down` does."""
 
 import random
+import time
 from contextlib import suppress
 from functools import partial
 
@@ -49,7 +50,7 @@ def _kill_daemon(stage: Stage, name: str, verb: Verb) -> bool:
             if found := processes.find(stage.state, name):
                 found.kill()
                 return True
-        verb.after(0.05)
+        time.sleep(0.05)
     return False
 
 

@@ -136,3 +136,74 @@ def test_objects_are_applied_together_up_to_one_that_is_waited_for() -> None:
     assert list(apply._waves([claim, job, graph])) == [[claim, job], [graph]]
     assert list(apply._waves([job])) == [[job]]
     assert list(apply._waves([])) == []
+
+
+def test_what_waits_is_applied_once_the_rest_was_taken() -> None:
+    """kubectl goes on after a refusal: a graph would be made without its files."""
+    applied: list[list[str]] = []
+
+    def kubectl(*arguments: str, stdin: str = "") -> str:
+        objects = json.loads(stdin)["items"]
+        applied.append([one["kind"] for one in objects])
+        if "ConfigMap" in applied[-1]:
+            raise ValueError("refused")
+        return stdin
+
+    wave = [obj("ConfigMap", "engine"), obj("ConfigMap", "script"), obj("Pod", "g")]
+    with pytest.raises(ValueError, match="refused"):
+        apply._apply(kubectl, wave, [None] * 3)
+    assert applied == [["ConfigMap", "ConfigMap"]]
+
+
+class Recorded(Kubectl):
+    """A cluster with a stack on it, of which an `up` that broke off has left something more."""
+
+    def __init__(self, there: list[dict[str, Any]], parent: dict[str, Any]) -> None:
+        super().__init__()
+        self.there, self.parent = there, parent
+        self.asked: list[tuple[str, ...]] = []
+
+    def __call__(self, *arguments: str, stdin: str = "") -> str:
+        self.asked.append(arguments)
+        if arguments[0] == "apply":
+            applied = json.loads(stdin)["items"]
+            unchanged = [one | {"metadata": one["metadata"] | {"resourceVersion": "1"}} for one in applied]
+            return json.dumps({"items": unchanged})
+        if arguments[0] != "get":
+            return ""
+        if arguments[1] == "secret":
+            return json.dumps(self.parent)
+        return json.dumps({"items": self.there})
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_an_up_that_broke_off_has_made_goes_and_joins_the_applyset(whole: bool) -> None:
+    evaluation = evaluated("mine", **EMBEDDED)
+    members = {"dynamo-gpt-oss/stack": "mine", **({"applyset.kubernetes.io/part-of": "set"} if whole else {})}
+    times = {"uid": "1", "creationTimestamp": "2026-01-01T00:00:00Z", "resourceVersion": "1"}
+    there: list[dict[str, Any]] = [
+        {**inputs, "metadata": {**inputs["metadata"], **times, "uid": str(number), "labels": members}}
+        for number, inputs in enumerate(resource.inputs for resource in manifests(evaluation))
+    ]
+    job = obj("CronJob", "time-to-live", "dynamo", labels=members) | {"apiVersion": "batch/v1"}
+    job["metadata"] |= times | {"uid": "of the job"}
+    kubectl = Recorded([*there, *([] if whole else [job])], {"metadata": {"annotations": {}}})
+    apply.apply(evaluation, "dynamo", kubectl, wait=lambda _: None, end=lambda _: None, report=print)
+    kubectl_apply = [arguments for arguments in kubectl.asked if "--prune" in arguments]
+    deleted = [
+        arguments[1]
+        for arguments in kubectl.asked
+        if arguments[0] == "delete" and "--wait=false" in arguments
+    ]
+    assert (len(kubectl_apply), deleted) == ((0, []) if whole else (1, ["CronJob.batch/time-to-live"]))
+
+
+def test_a_kind_that_nobody_serves_is_refused_before_anything_is_made() -> None:
+    evaluation = evaluated("mine", **EMBEDDED, monitoring={"kind": "existing"})
+    kubectl = Recorded([], {})
+    with pytest.raises(apply.UnservedError) as error:
+        apply.apply(evaluation, "dynamo", kubectl, wait=lambda _: None, end=lambda _: None, report=print)
+    assert "the cluster serves no PodMonitor.monitoring.coreos.com; install what brings it" in str(
+        error.value
+    )
+    assert {arguments[0] for arguments in kubectl.asked} == {"api-resources"}

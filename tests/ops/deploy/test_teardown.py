@@ -72,6 +72,20 @@ def test_what_stays_is_named_with_its_finalizers_and_nothing_is_forced() -> None
     assert not any("--force" in word for each in cluster.asked for word in each)
 
 
+def test_names_that_begin_as_an_applysets_go_in_their_order() -> None:
+    graph, namespace = (
+        obj("DynamoGraphDeployment", "dynamo-gpt-oss-120b"),
+        obj("Namespace", "dynamo-gpt-oss-team", None),
+    )
+    parent = applyset_secret("dev", "ns")
+    assert order([namespace, CLAIM, graph], [], parent) == [graph, CLAIM, parent, namespace]
+
+
+def test_what_has_the_name_in_another_namespace_goes_too() -> None:
+    before = obj("DynamoGraphDeployment", "g", "before")
+    assert order([GRAPH], [before, GRAPH], applyset_secret("dev", "ns"))[:2] == [before, GRAPH]
+
+
 def test_what_hinders_nothing_goes_at_once() -> None:
     """Each call of kubectl takes longer than the deletion."""
     job, parent = obj("Job", "model-download"), applyset_secret("mine", "ns")
