@@ -147,7 +147,7 @@ def _pretended(folder: Path, verb: str, ending: str, kubectl: Kubectl) -> Iterat
             ("ops.deploy.embedded.add_cpu_node", lambda *_: None),
             ("ops.pulumi.automation.available", lambda: False),
             ("ops.rollout.observer.Observer.keep", lambda *_: None),
-            ("ops.deploy.deploy.CACHE", folder / "cache"),
+            ("ops.deploy.stack_lock.CACHE", folder / "cache"),
             ("tempfile.tempdir", str(folder)),
         ):
             patches.enter_context(patch(where, what))
