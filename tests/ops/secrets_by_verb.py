@@ -19,6 +19,7 @@ from unittest.mock import patch
 
 from typer.testing import CliRunner
 
+from manifests.kubectl import items
 from ops import __main__ as ops
 from ops.pulumi.stack_file import StackFile
 from stacks.plan import resolve
@@ -86,14 +87,14 @@ class Kubectl:
             raise self._error("the API server is gone")
         if arguments[0] != "get":
             return stdin
-        return json.dumps({"items": []}) if any(each.startswith("--selector") for each in arguments) else ""
+        several = "," in arguments[1] or any(each.startswith("--selector") for each in arguments)
+        return json.dumps({"items": []}) if several else ""
 
     def has_the_secret(self) -> bool:
         """Whether it was told the marker, in base64 within a Secret and nowhere else."""
-        telling = [json.loads(each) for each in self.told if found_in(each)]
-        assert all(
-            each["kind"] == "Secret" and not found_in(json.dumps(each["metadata"])) for each in telling
-        )
+        objects = [obj for each in self.told if found_in(each) for obj in items(each)]
+        telling = [obj for obj in objects if found_in(json.dumps(obj))]
+        assert all(obj["kind"] == "Secret" and not found_in(json.dumps(obj["metadata"])) for obj in telling)
         return bool(telling)
 
 
