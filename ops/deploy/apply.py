@@ -83,7 +83,7 @@ def apply(
     labelled = _labelled(kubectl, evaluation, parent)
     _refuse_taken([obj for obj in labelled if is_of_another(obj, evaluation.stack)], objects, namespace)
     there = [obj for obj in labelled if not is_of_another(obj, evaluation.stack)]
-    stale = [obj for obj in there if tuple(address(obj)) not in wanted]
+    stale = [obj for obj in there if tuple(address(obj)) not in wanted and not _is_retained(obj)]
     end(
         [
             obj
@@ -130,16 +130,17 @@ def is_of_another(obj: Mapping[str, Any], stack: str) -> bool:
     return bool(obj["metadata"].get("labels", {}).get(STACK_LABEL, stack) != stack)
 
 
+def _is_retained(obj: Mapping[str, Any]) -> bool:
+    """Whether it outlives its stack, as weights of an earlier life of it may have."""
+    return bool(RETAINED.items() <= obj["metadata"]["labels"].items())
+
+
 def _refuse_taken(
     others: Iterable[Mapping[str, Any]], objects: Iterable[Mapping[str, Any]], namespace: str
 ) -> None:
     """Weights that outlive their stack are for whoever comes next."""
     wanted = [address(obj) for obj in objects]
-    taken = [
-        obj
-        for obj in others
-        if address(obj) in wanted and not RETAINED.items() <= obj["metadata"]["labels"].items()
-    ]
+    taken = [obj for obj in others if address(obj) in wanted and not _is_retained(obj)]
     if taken:
         whose = ", ".join(sorted({obj["metadata"]["labels"][STACK_LABEL] for obj in taken}))
         raise TakenError(

@@ -187,7 +187,9 @@ def test_what_an_up_that_broke_off_has_made_goes_and_joins_the_applyset(whole: b
     ]
     job = obj("CronJob", "time-to-live", "dynamo", labels=members) | {"apiVersion": "batch/v1"}
     job["metadata"] |= times | {"uid": "of the job"}
-    kubectl = Recorded([*there, *([] if whole else [job])], {"metadata": {"annotations": {}}})
+    weights = obj("PersistentVolumeClaim", "of-an-earlier-life", "dynamo", labels=members | RETAINED)
+    weights["metadata"] |= times | {"uid": "of the weights"}
+    kubectl = Recorded([*there, weights, *([] if whole else [job])], {"metadata": {"annotations": {}}})
     apply.apply(evaluation, "dynamo", kubectl, wait=lambda _: None, end=lambda _: None, report=print)
     kubectl_apply = [arguments for arguments in kubectl.asked if "--prune" in arguments]
     deleted = [
