@@ -119,10 +119,8 @@ def kubectl(*arguments: str, stdin: str = "", state: Path = STATE) -> str:
     """
     if not (record := marker.read(state)):
         raise ClusterError("the embedded cluster is not running: start it with `make up`")
-    which = (
-        f"--kubeconfig={kubeconfig(state)}",
-        f"--context={CONTEXT}",
-    )  # others may have chosen theirs in the file
+    # The context too: others may have added theirs to the file and chosen it.
+    which = (f"--kubeconfig={kubeconfig(state)}", f"--context={CONTEXT}")
     command = [record["controlplane"], "kubectl", *which, *arguments]
     settings = {"KUBECTL_APPLYSET": "true", "KUBECACHEDIR": f"{state}/kubectl-cache", "KUBERC": "off"}
     environment = {**os.environ, **_FEW_COLLECTIONS, **settings}

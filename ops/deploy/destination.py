@@ -1,6 +1,5 @@
 """By what a stack is deployed, and where its state is."""
 
-import json
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -9,7 +8,7 @@ from pulumi.automation import Stack as PulumiStack
 
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
-from manifests.kubectl import Kubectl
+from manifests.kubectl import Kubectl, items
 from manifests.names import MANAGED_BY, RETAINED
 from ops.deploy.apply import STACK_LABEL
 from ops.pulumi import automation
@@ -66,7 +65,7 @@ def _labels(namespace: str, kubectl: Kubectl) -> list[dict[str, str]]:
     listed = kubectl(
         "get", _KINDS, f"--namespace={namespace}", f"--selector={managed},{passing}", "--output=json"
     )
-    return [each["metadata"]["labels"] for each in json.loads(listed)["items"]]
+    return [each["metadata"]["labels"] for each in items(listed)]
 
 
 def require_pulumi(stack: Stack) -> None:
