@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from benchmarks import cluster, diff, scaling, synth
+from benchmarks import cluster, dataplane, diff, make, scaling, synth
 from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure, table
 
@@ -20,6 +20,8 @@ KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
     "scaling": scaling.figures,
     "diff": diff.figures,
     "cluster": cluster.figures,
+    "dataplane": dataplane.figures,
+    "make": make.figures,
 }
 HISTORY = PROJECT / "benchmarks" / "history.jsonl"
 
@@ -56,8 +58,11 @@ def main() -> None:
         parser.error(f"KIND: {', '.join(unknown)}; choose of {', '.join(KINDS)}")
     if asked.rounds < 1:
         parser.error(f"--rounds: {asked.rounds}: at least 1")
-    figures = [figure for kind in asked.kinds or KINDS for figure in KINDS[kind](asked.rounds)]
-    keep(figures, asked.rounds, HISTORY)
+    figures: list[Figure] = []
+    for kind in asked.kinds or KINDS:
+        found = list(KINDS[kind](asked.rounds))
+        keep(found, asked.rounds, HISTORY)
+        figures += found
     print(*table(figures), sep="\n")
     print(f"kept in {HISTORY.relative_to(PROJECT)}")
 

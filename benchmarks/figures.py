@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, kw_only=True)
 class Figure:
-    """One figure. unit: `s CPU` (user time), `s` (by the clock) or nothing. skipped: why nothing was measured.
+    """One figure. unit: `s CPU` (user time), `s` or `ms` (by the clock), or nothing. skipped: why nothing was measured.
 
     ratio: to what `beside` names, in the same run. most: the target, for the ratio where there is one and `of_value` is
     not said. mebibytes: the most memory that it had.

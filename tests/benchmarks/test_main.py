@@ -30,7 +30,7 @@ def test_a_run_adds_to_the_history(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["synht"], "KIND: synht; choose of synth, scaling, diff, cluster"),
+        (["synht"], "KIND: synht; choose of synth, scaling, diff, cluster, dataplane, make"),
         (["--rounds", "0"], "--rounds: 0: at least 1"),
     ],
 )

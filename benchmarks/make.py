@@ -1,0 +1,56 @@
+"""What a user waits for: `make up` on a machine that has nothing yet, and `make test`.
+
+In a clone of the last commit, with a home of its own: nothing is installed, built or cached there at first. By the
+clock; what packages and Go modules take to download is in it.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.cpu_time import PROJECT
+from benchmarks.figures import Figure
+
+MOST_SECONDS = 480.0
+_CACHES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR")
+"""Variables that say where something is cached, if not at home."""
+
+
+def figures(rounds: int) -> Iterator[Figure]:
+    """One round, whatever is asked for: the second would find everything built."""
+    del rounds
+    with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
+        clone = Path(folder) / "project"
+        subprocess.run(["git", "clone", "--quiet", PROJECT, clone], check=True)
+        kept = {name: value for name, value in os.environ.items() if name not in _CACHES}
+        environment = {**kept, "HOME": folder}
+        with _taken_down(clone, environment):
+            yield _figure("make up, nothing installed", _make(clone, environment, "up"), most=MOST_SECONDS)
+            yield _figure("make up, no change", _make(clone, environment, "up"))
+        # Lint, types and the environments of the policy pack and of the site, then the collection of the tests.
+        _make(clone, environment, "test", "ARGS=--collect-only --quiet")
+        yield _figure("make test, again", _make(clone, environment, "test"), most=MOST_SECONDS)
+
+
+def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
+    return Figure(name=name, value=seconds, unit="s", most=most)
+
+
+def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float:
+    """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
+    began = time.monotonic()
+    subprocess.run(["make", *arguments], cwd=clone, env=environment, stdout=sys.stderr, check=True)
+    return time.monotonic() - began
+
+
+@contextmanager
+def _taken_down(clone: Path, environment: Mapping[str, str]) -> Iterator[None]:
+    try:
+        yield
+    finally:
+        _make(clone, environment, "down")

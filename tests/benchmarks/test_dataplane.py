@@ -1,0 +1,13 @@
+"""The data plane beside Dynamo's mocker: the real frontend in front of both engines."""
+
+import pytest
+
+from benchmarks import dataplane
+
+
+def test_both_engines_answer_every_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dataplane, "REQUESTS", dataplane.AT_ONCE)
+    alone, together = dataplane.figures(1)
+    for figure in (alone, together):
+        assert not figure.skipped
+        assert figure.value and figure.ratio and figure.beside == "Dynamo's mocker"
