@@ -1,6 +1,9 @@
 """The floor of a synth."""
 
-from benchmarks.synth import packages
+import subprocess
+import sys
+
+from benchmarks.synth import imports, packages
 
 
 def test_a_floor_has_the_packages_of_the_resources_and_no_others() -> None:
@@ -24,3 +27,10 @@ def test_a_floor_has_the_packages_of_the_resources_and_no_others() -> None:
         "pulumi_kubernetes.rbac.v1",
         "pydantic",
     ]
+
+
+def test_a_floor_runs_the_packages_that_the_sdk_would_put_off() -> None:
+    program = imports(["pulumi_aws.vpc", "pulumi_kubernetes.core.v1"])
+    for rest in ("pulumi_aws.vpc.security_group_egress_rule", "pulumi_kubernetes.core.v1.Secret"):
+        checked = f"{program}\nimport sys; assert {rest!r} in sys.modules"
+        subprocess.run([sys.executable, "-c", checked], check=True)
