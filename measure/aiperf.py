@@ -10,11 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 
 from embedded.files import fill_once
+from embedded.packages import lock, pip_arguments
 from embedded.paths import CACHE
 from embedded.processes import Report, watch
 from facts.versions import AIPERF_VERSION
 from targets.errors import UserError
 
+LOCK = "aiperf"
+PACKAGE = f"aiperf=={AIPERF_VERSION}"
 SECONDS_BETWEEN_LINES = 15.0
 
 
@@ -27,14 +30,14 @@ def install(report: Report) -> Path:
 
     On ARM64 one of its dependencies (crick) has no wheel and takes a C compiler. Raises AIPerfError.
     """
-    key = f"{AIPERF_VERSION}\0{sys.version}\0{platform.machine()}"
+    key = "\0".join((lock(LOCK).read_text(), sys.version, platform.machine()))
     name = f"aiperf-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
 
     def fill(folder: Path) -> None:
         report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {CACHE / name}")
         run([sys.executable, "-m", "venv", str(folder)], folder, report)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        run([*pip, "install", f"aiperf=={AIPERF_VERSION}"], folder, report)
+        run([*pip, "install", *pip_arguments(LOCK, [PACKAGE])], folder, report)
         report(f"AIPerf {AIPERF_VERSION} is installed ({_megabytes(folder)} MB)")
 
     folder = fill_once(CACHE / name, fill, report, "another installation of AIPerf")

@@ -24,7 +24,7 @@ MODULES = ("frontend", "vllm", "sglang", "trtllm", "mocker")
 """The `dynamo.<module>` programs whose parsers can be asked."""
 
 _PYTHON_WHEEL, _RUNTIME_X86_64, _RUNTIME_AARCH64 = range(3)
-_HASHES = {
+HASHES = {
     "0.4.1": ("c758722e2e291ef39af92c487fa1221c40fa8a91008655347c0cc89fa793c90a",),
     "1.0.2": (
         "e20aebe4fd2c8376d7688d5502c3df6e65288c92c229aa4d0e20baad62adfe82",
@@ -57,7 +57,7 @@ _HASHES = {
 The compiled runtime tells the parsers from 1.0 on which tool-call and reasoning parsers exist; 0.4 has none.
 """
 
-RELEASES = tuple(_HASHES)
+RELEASES = tuple(HASHES)
 """The Dynamo releases that can be asked."""
 
 
@@ -107,7 +107,7 @@ def run_child(child: str, release: str, question: object, *args: str) -> Any:
 
 def unpacked(release: str) -> Path:
     """Directory that holds the release's `dynamo` package, downloaded at first use (0.1 to 79 MB)."""
-    hashes = _HASHES[release]
+    hashes = HASHES[release]
     target = CACHE / f"parsers-{hashlib.sha256(''.join(hashes).encode()).hexdigest()[:16]}"
     CACHE.mkdir(parents=True, exist_ok=True)
     with target.with_suffix(".lock").open("w") as lock:
