@@ -8,11 +8,15 @@ import base64
 import contextlib
 import json
 import os
+import signal
+import subprocess
+import sys
 import tempfile
 import traceback
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -71,6 +75,16 @@ ENDINGS: dict[str, Callable[[object], BaseException] | None] = {
 
 Of `up` it is raised by the kubectl that was told the Secret.
 """
+SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "kill -9": signal.SIGKILL}
+"""What ends a verb in a process of its own, at the same moments."""
+
+
+def _signal(number: signal.Signals, _: object = None) -> BaseException:
+    os.kill(os.getpid(), number)
+    raise AssertionError("the process should have ended")
+
+
+_RAISED = ENDINGS | {name: partial(_signal, number) for name, number in SIGNALS.items()}
 
 
 class Kubectl:
@@ -78,7 +92,7 @@ class Kubectl:
 
     def __init__(self, ending: str = "as it ends") -> None:
         self.told: list[str] = []
-        self._error = ENDINGS[ending] or UserError
+        self._error = _RAISED[ending] or UserError
 
     def __call__(self, *arguments: str, stdin: str = "") -> str:
         assert not found_in(" ".join(arguments)), "everybody sees arguments in the list of processes"
@@ -129,7 +143,7 @@ def _with_secrets(project: Path, stack: str) -> StackFile:
 
 @contextlib.contextmanager
 def _pretended(folder: Path, verb: str, ending: str, kubectl: Kubectl) -> Iterator[None]:
-    made = None if verb == "up" else ENDINGS[ending]
+    made = None if verb == "up" else _RAISED[ending]
 
     def end(settings: Settings) -> Any:
         if made is not None:
@@ -156,11 +170,9 @@ def _pretended(folder: Path, verb: str, ending: str, kubectl: Kubectl) -> Iterat
 
 
 def run(verb: str, ending: str, folder: Path) -> tuple[list[str], Kubectl]:
-    """Runs it; returns where of the marker what is found, and what the cluster was told."""
+    """Runs it here; returns where of the marker what is found, and what the cluster was told."""
     kubectl = Kubectl(ending)
-    (folder / "cache").mkdir()
-    words = [each.replace("OUT", str(folder / "out")) for each in (*verb.split(), *VERBS[verb])]
-    ops._add_verbs(None)
+    words = _words(verb, folder)
     with _pretended(folder, verb, ending, kubectl):
         done = CliRunner().invoke(ops.app, words)
     said = "".join(traceback.format_exception(*done.exc_info)) if done.exc_info else ""
@@ -168,17 +180,33 @@ def run(verb: str, ending: str, folder: Path) -> tuple[list[str], Kubectl]:
         "stdout and stderr": done.output,
         "traceback": said,
         "environment": json.dumps(dict(os.environ)),
-        **{
-            str(path): _read(path)
-            for top in (folder, PROJECT / "out", PROJECT / ".leases")
-            for path in _files(top)
-        },
     }
-    return [f"{place}: {form}" for place, text in places.items() for form in found_in(text)], kubectl
+    return _found(places, folder), kubectl
+
+
+def _words(verb: str, folder: Path) -> list[str]:
+    """The verb's command line, once its modules and folders are there."""
+    (folder / "cache").mkdir()
+    ops._add_verbs(None)
+    return [each.replace("OUT", str(folder / "out")) for each in (*verb.split(), *VERBS[verb])]
+
+
+def run_apart(verb: str, ending: str, folder: Path) -> tuple[list[str], int]:
+    """Runs it in a process that a signal ends; returns where of the marker what is found, and the exit code."""
+    command = [sys.executable, "-m", "tests.ops.secrets_by_verb", verb, ending, str(folder)]
+    done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
+    return _found({"stdout": done.stdout, "stderr": done.stderr}, folder), done.returncode
+
+
+def _found(places: Mapping[str, str], folder: Path) -> list[str]:
+    tops = (folder, PROJECT / "out", PROJECT / ".leases")
+    files = {str(path): _read(path) for top in tops for path in _files(top)}
+    return [f"{place}: {form}" for place, text in {**places, **files}.items() for form in found_in(text)]
 
 
 def _files(top: Path) -> list[Path]:
-    return [path for path in top.rglob("*") if path.is_file()]
+    """All but bytecode, in which this module's own marker is."""
+    return [path for path in top.rglob("*") if path.is_file() and path.suffix != ".pyc"]
 
 
 def _read(path: Path) -> str:
@@ -187,16 +215,23 @@ def _read(path: Path) -> str:
 
 def main() -> None:
     """Prints the table."""
-    print(f"| verb | {' | '.join(ENDINGS)} |\n|---|{'---|' * len(ENDINGS)}")
+    print(f"| verb | {' | '.join(_RAISED)} |\n|---|{'---|' * len(_RAISED)}")
     for verb in VERBS:
-        cells = []
-        for ending in ENDINGS:
-            with tempfile.TemporaryDirectory() as folder:
-                found, kubectl = run(verb, ending, Path(folder))
-            nothing = "the Secret alone" if kubectl.has_the_secret() else "nowhere"
-            cells.append(", ".join(found) or nothing)
+        cells = [_cell(verb, ending) for ending in _RAISED]
         print(f"| `{verb}` | {' | '.join(cells)} |", flush=True)
 
 
+def _cell(verb: str, ending: str) -> str:
+    with tempfile.TemporaryDirectory() as folder:
+        found, _ = (run_apart if ending in SIGNALS else run)(verb, ending, Path(folder))
+    return ", ".join(found) or ("the Secret alone" if verb == "up" else "nowhere")
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        asked, how, where = sys.argv[1:]
+        sys.argv[1:] = _words(asked, Path(where))
+        with _pretended(Path(where), asked, how, Kubectl(how)):
+            ops.main()
+    else:
+        main()

@@ -5,7 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.ops.secrets_by_verb import ELSEWHERE, ENDINGS, MARKER, VERBS, forms, found_in, run
+from tests.ops.secrets_by_verb import (
+    ELSEWHERE,
+    ENDINGS,
+    MARKER,
+    SIGNALS,
+    VERBS,
+    forms,
+    found_in,
+    run,
+    run_apart,
+)
 from tests.ops.test_json import verbs
 
 
@@ -21,6 +31,15 @@ def test_it_is_nowhere_but_in_the_secret(tmp_path: Path, verb: str, ending: str)
     found, kubectl = run(verb, ending, tmp_path)
     assert found == []
     assert kubectl.has_the_secret() == (verb == "up")
+
+
+@pytest.mark.parametrize("verb", ["synth", "up"])
+@pytest.mark.parametrize("ending", SIGNALS)
+def test_a_signal_leaves_it_nowhere(tmp_path: Path, verb: str, ending: str) -> None:
+    """Every verb is in the table that the module prints; these write most."""
+    found, code = run_apart(verb, ending, tmp_path)
+    assert found == []
+    assert code == {"SIGINT": 130, "SIGTERM": 143, "kill -9": -9}[ending]
 
 
 @pytest.mark.parametrize("place", range(3))
