@@ -42,15 +42,14 @@ def spend(arguments: Sequence[str]) -> Spent:
 
 
 def in_turn(commands: Mapping[str, Sequence[str]], rounds: int) -> dict[str, Spent]:
-    """The least that each command took: once uncounted, then in rounds, all commands in each."""
+    """The least that each command took: once uncounted, then in rounds, all commands in each; says each round."""
     runs: dict[str, list[Spent]] = {name: [] for name in commands}
     for counted in range(rounds + 1):
+        print(f"round {counted} of {rounds}", file=sys.stderr, flush=True)
         for name, arguments in commands.items():
-            print(f"\rround {counted} of {rounds}: {name:<40}", end="", file=sys.stderr, flush=True)
             run = spend(arguments)
             if counted:
                 runs[name].append(run)
-    print(file=sys.stderr)
     return {
         name: Spent(min(run.seconds for run in own), min(run.mebibytes for run in own))
         for name, own in runs.items()
