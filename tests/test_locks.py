@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from embedded import packages
+from embedded import dynamo, packages
 from ops import locks
 from tests.parsers import harness
 from tests.project import PROJECT
@@ -17,6 +17,7 @@ FILES = {
     "audit": "requirements-audit.txt",
 }
 PIN = re.compile(r"^([\w.-]+)(?:\[[\w,.-]+\])?==([^\s;\\]+)", re.MULTILINE)
+MEND = "run `make lock`"
 Pins = set[tuple[str, str]]
 
 
@@ -38,19 +39,20 @@ REQUIRED = {
 """What each lock is written from."""
 
 
-def locked(name: str) -> str:
-    return (PROJECT / "locks" / f"{name}.txt").read_text()
+def text_of(name: str) -> str:
+    path = packages.lock_file(name)
+    return path.read_text() if path.exists() else ""
 
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_a_lock_has_what_is_required(name: str) -> None:
-    missing = REQUIRED[name] - pins(locked(name))
-    assert not missing, "run `make lock`"
+    missing = REQUIRED[name] - pins(text_of(name))
+    assert not missing, MEND
 
 
 @pytest.mark.parametrize("name", REQUIRED)
 def test_every_locked_package_has_hashes(name: str) -> None:
-    found = re.split(r"\n(?=[a-zA-Z])", locked(name))[1:]
+    found = re.split(r"\n(?=[a-zA-Z])", text_of(name))[1:]
     assert len(found) >= len(REQUIRED[name])
     assert [each.partition(" ")[0] for each in found if "--hash=sha256:" not in each] == []
 
@@ -58,29 +60,29 @@ def test_every_locked_package_has_hashes(name: str) -> None:
 def test_nothing_is_locked_that_no_requirement_needs() -> None:
     """A package that `make lock` would leave out says `# via` nobody, and is not asked for."""
     for name, required in REQUIRED.items():
-        found = re.split(r"\n(?=[a-zA-Z])", locked(name))[1:]
+        found = re.split(r"\n(?=[a-zA-Z])", text_of(name))[1:]
         alone = pins("\n".join(each for each in found if "# via" not in each))
         assert alone <= required, name
 
 
 def test_there_is_no_other_lock() -> None:
-    assert {each.stem for each in (PROJECT / "locks").iterdir()} == REQUIRED.keys()
+    assert {each.stem for each in (PROJECT / "locks").iterdir()} == REQUIRED.keys(), MEND
 
 
-@pytest.mark.parametrize("release", harness.RELEASES)
-def test_dynamos_wheels_are_those_whose_parsers_are_asked(release: str) -> None:
-    known = "".join(locked(name) for name in REQUIRED if name == f"dynamo-{release}")
-    assert [each for each in harness.HASHES[release] if known and f"sha256:{each}" not in known] == []
+@pytest.mark.parametrize("name", [name for name in locks.ALONE if name.startswith("dynamo-")])
+def test_dynamos_wheels_are_those_whose_parsers_are_asked(name: str) -> None:
+    known = text_of(name)
+    asked = harness.HASHES[name.removeprefix("dynamo-")]
+    assert [each for each in asked if f"sha256:{each}" not in known] == [], MEND
 
 
-def test_what_has_no_lock_is_asked_for_by_version_alone() -> None:
-    asked = ["ai-dynamo==1.2.0", "ai-dynamo-runtime==1.2.0"]
-    assert packages.pip_arguments("dynamo-1.2.0", asked) == asked
-    assert packages.pip_arguments("dynamo-1.2.1", asked)[0] == "--require-hashes"
+def test_a_release_that_is_no_default_is_asked_for_by_version_alone() -> None:
+    assert "ai-dynamo==1.2.0" in dynamo.pip_arguments("1.2.0")
+    assert dynamo.pip_arguments("1.2.1") == packages.locked("dynamo-1.2.1")
 
 
 def test_the_program_alone_has_what_the_verbs_have() -> None:
-    assert pins(locked("program")) <= pins(locked("dev"))
+    assert pins(text_of("program")) <= pins(text_of("dev"))
 
 
 def test_make_and_workflows_install_from_locks_alone() -> None:
