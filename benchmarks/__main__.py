@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: how fast this project itself is, as ratios within one run; every run is kept.
+"""`python -m benchmarks`: how fast this project itself is, as ratios within one run; every figure is kept.
 
 Absolute seconds differ between machines and hours; the ratio of two commands run in turn does not.
 """
@@ -6,14 +6,17 @@ Absolute seconds differ between machines and hours; the ratio of two commands ru
 import argparse
 import json
 import os
+import signal
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks import cluster, dataplane, diff, make, scaling, synth
 from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure, table
+from targets.errors import UserError
 
 KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
     "synth": synth.figures,
@@ -26,19 +29,20 @@ KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
 HISTORY = PROJECT / "benchmarks" / "history.jsonl"
 
 
-def keep(figures: Sequence[Figure], rounds: int, history: Path) -> None:
-    """Append a line a figure, each with the run's date, commit, rounds and machine."""
-    run = {
+def keep(figure: Figure, rounds: int, history: Path) -> None:
+    """Append a line, with the figure's date, commit, rounds and machine."""
+    found = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "commit": _git("rev-parse", "HEAD"),
-        "changed": bool(_git("status", "--porcelain")),
+        "changed": bool(_git("status", "--porcelain", "--", ".", f":!{HISTORY.relative_to(PROJECT)}")),
         "rounds": rounds,
         "cores": os.cpu_count(),
         "load": round(os.getloadavg()[0], 2),
+        **figure.data(),
     }
     history.parent.mkdir(parents=True, exist_ok=True)
     with history.open("a") as file:
-        file.writelines(json.dumps({**run, **figure.data()}, ensure_ascii=False) + "\n" for figure in figures)
+        file.write(json.dumps(found, ensure_ascii=False) + "\n")
 
 
 def _git(*arguments: str) -> str:
@@ -47,7 +51,7 @@ def _git(*arguments: str) -> str:
 
 
 def main() -> None:
-    """Measure what is asked for, print a table, and keep the figures."""
+    """Measure what is asked for, keep each figure as it comes, and print a table. A signal ends it in order."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description="How fast this project itself is."
     )
@@ -58,13 +62,19 @@ def main() -> None:
         parser.error(f"KIND: {', '.join(unknown)}; choose of {', '.join(KINDS)}")
     if asked.rounds < 1:
         parser.error(f"--rounds: {asked.rounds}: at least 1")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _: sys.exit(128 + number))
     figures: list[Figure] = []
-    for kind in asked.kinds or KINDS:
-        found = list(KINDS[kind](asked.rounds))
-        keep(found, asked.rounds, HISTORY)
-        figures += found
-    print(*table(figures), sep="\n")
-    print(f"kept in {HISTORY.relative_to(PROJECT)}")
+    try:
+        for kind in asked.kinds or KINDS:
+            for figure in KINDS[kind](asked.rounds):
+                keep(figure, asked.rounds, HISTORY)
+                figures.append(figure)
+    except (UserError, subprocess.CalledProcessError) as error:
+        sys.exit(f"error: {error}")
+    finally:
+        print(*table(figures), sep="\n")
+        print(f"kept in {HISTORY.relative_to(PROJECT)}")
 
 
 if __name__ == "__main__":

@@ -11,13 +11,14 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from benchmarks.figures import Figure
 from embedded import dynamo, endpoints
-from embedded.dynamo import DynamoError
+from embedded.dynamo import CannotRunError, DynamoError
 from embedded.dynamo_graph import ENGINE, Graph, Worker
 from embedded.processes import Report
 from embedded.supervisor import Supervisor
@@ -82,6 +83,8 @@ def _wait(supervisor: Supervisor, graph: Graph, state: Path) -> str:
         supervisor.step([graph])
         try:
             return endpoints.wait_for(state, graph.namespace, graph.name, timeout=0)
+        except CannotRunError:
+            raise
         except DynamoError:
             if time.monotonic() > deadline:
                 raise
@@ -99,7 +102,7 @@ def _seconds(url: str, requests: int, *, at_once: int) -> float:
 
 
 def _ask(url: str) -> int:
-    """The tokens of a streamed answer, as its last chunk counts them."""
+    """The tokens of a streamed answer, as its last chunk counts them. Raises DynamoError for one that is refused."""
     body = {
         "model": MODEL,
         "prompt": "How fast is this?",
@@ -111,7 +114,10 @@ def _ask(url: str) -> int:
     }
     connection = HTTPConnection(urlsplit(url).netloc, timeout=SECONDS_TO_START)
     connection.request("POST", "/v1/completions", json.dumps(body), {"Content-Type": "application/json"})
-    events = connection.getresponse().read().decode().split("\n\n")
+    response = connection.getresponse()
+    text = response.read().decode()
     connection.close()
-    usage = [event for event in events if '"usage":{' in event]
+    if response.status != HTTPStatus.OK:
+        raise DynamoError(f"{url}: HTTP {response.status}: {text[:200]}")
+    usage = [event for event in text.split("\n\n") if '"usage":{' in event]
     return int(json.loads(usage[-1].removeprefix("data: "))["usage"]["completion_tokens"]) if usage else 0

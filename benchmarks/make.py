@@ -5,6 +5,7 @@ clock; what packages and Go modules take to download is in it.
 """
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -32,9 +33,9 @@ def figures(rounds: int) -> Iterator[Figure]:
         with _taken_down(clone, environment):
             yield _figure("make up, nothing installed", _make(clone, environment, "up"), most=MOST_SECONDS)
             yield _figure("make up, no change", _make(clone, environment, "up"))
-        # Lint, types and the environments of the policy pack and of the site, then the collection of the tests.
-        _make(clone, environment, "test", "ARGS=--collect-only --quiet")
-        yield _figure("make test, again", _make(clone, environment, "test"), most=MOST_SECONDS)
+            # Lint, types and the environments of the policy pack and of the site, then the collection of the tests.
+            _make(clone, environment, "test", "ARGS=--collect-only --quiet")
+            yield _figure("make test, again", _make(clone, environment, "test"), most=MOST_SECONDS)
 
 
 def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
@@ -44,7 +45,17 @@ def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
 def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float:
     """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
     began = time.monotonic()
-    subprocess.run(["make", *arguments], cwd=clone, env=environment, stdout=sys.stderr, check=True)
+    process = subprocess.Popen(
+        ["make", *arguments], cwd=clone, env=environment, stdout=sys.stderr, process_group=0
+    )
+    try:
+        code = process.wait()
+    except BaseException:  # it ends what it has begun, before its folder goes
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait()
+        raise
+    if code:
+        raise subprocess.CalledProcessError(code, process.args)
     return time.monotonic() - began
 
 

@@ -2,6 +2,9 @@
 
 A stack that has a token and a key as a Pulumi CLI hands them out, opened. The cluster is a kubectl that keeps what it
 is told; nothing else may hold them afterwards, in whatever they are written.
+
+Not looked at: what `up` keeps of a rollout, and files that a verb with a Pulumi CLI has while it runs, which a kill -9
+leaves in the temporary folder.
 """
 
 import base64
@@ -76,7 +79,9 @@ ENDINGS: dict[str, Callable[[object], BaseException] | None] = {
 Of `up` it is raised by the kubectl that was told the Secret.
 """
 SIGNALS = {"SIGINT": signal.SIGINT, "SIGTERM": signal.SIGTERM, "kill -9": signal.SIGKILL}
-"""What ends a verb in a process of its own, at the same moments."""
+"""What ends a verb in a process of its own: one that writes text once it did, another as above."""
+WRITING = ("synth", "report")
+EXIT_CODES = {"SIGINT": 130, "SIGTERM": 143, "kill -9": -9}
 
 
 def _signal(number: signal.Signals, _: object = None) -> BaseException:
@@ -143,17 +148,27 @@ def _with_secrets(project: Path, stack: str) -> StackFile:
 
 @contextlib.contextmanager
 def _pretended(folder: Path, verb: str, ending: str, kubectl: Kubectl) -> Iterator[None]:
-    made = None if verb == "up" else _RAISED[ending]
+    made = _RAISED[ending]
+    once_written = ending in SIGNALS and verb in WRITING
+    once_read = not once_written and verb != "up"
+    write = Path.write_text
 
     def end(settings: Settings) -> Any:
-        if made is not None:
+        if made is not None and once_read:
             raise made(settings)
         return resolve(settings)
+
+    def end_once_written(path: Path, text: str, *options: Any, **named: Any) -> int:
+        written = write(path, text, *options, **named)
+        if made is not None and once_written and path.is_relative_to(folder / "out"):
+            raise made(text)
+        return written
 
     with contextlib.ExitStack() as patches:
         for where, what in (
             ("ops.pulumi.stack_config.load", _with_secrets),
             ("stacks.load.resolve", end),
+            ("pathlib.Path.write_text", end_once_written),
             ("ops.deploy.embedded.start", lambda *_: kubectl),
             ("ops.deploy.embedded.start_data_plane", lambda *_: None),
             ("ops.deploy.preflight.check", lambda *_: None),
@@ -191,11 +206,23 @@ def _words(verb: str, folder: Path) -> list[str]:
     return [each.replace("OUT", str(folder / "out")) for each in (*verb.split(), *VERBS[verb])]
 
 
-def run_apart(verb: str, ending: str, folder: Path) -> tuple[list[str], int]:
-    """Runs it in a process that a signal ends; returns where of the marker what is found, and the exit code."""
-    command = [sys.executable, "-m", "tests.ops.secrets_by_verb", verb, ending, str(folder)]
+def run_apart(verb: str, ending: str, folder: Path, before: str = "") -> tuple[list[str], int]:
+    """Runs it in a process that a signal ends; returns where of the marker what is found, and the exit code.
+
+    before: what that process does first.
+    """
+    program = f"{before}\nfrom tests.ops import secrets_by_verb\nsecrets_by_verb.until_it_ends()"
+    command = [sys.executable, "-u", "-c", program, verb, ending, str(folder)]
     done = subprocess.run(command, cwd=PROJECT, capture_output=True, text=True, check=False)
     return _found({"stdout": done.stdout, "stderr": done.stderr}, folder), done.returncode
+
+
+def until_it_ends() -> None:
+    """Runs in this process the verb, with the ending and in the folder, that its arguments name."""
+    verb, ending, folder = sys.argv[1:]
+    sys.argv[1:] = _words(verb, Path(folder))
+    with _pretended(Path(folder), verb, ending, Kubectl(ending)):
+        ops.main()
 
 
 def _found(places: Mapping[str, str], folder: Path) -> list[str]:
@@ -223,15 +250,16 @@ def main() -> None:
 
 def _cell(verb: str, ending: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
-        found, _ = (run_apart if ending in SIGNALS else run)(verb, ending, Path(folder))
-    return ", ".join(found) or ("the Secret alone" if verb == "up" else "nowhere")
+        if ending in SIGNALS:
+            found, code = run_apart(verb, ending, Path(folder))
+            if code != EXIT_CODES[ending]:
+                return f"it ended by itself, with {code}"
+            told = verb == "up"  # the moment of the signal
+        else:
+            found, kubectl = run(verb, ending, Path(folder))
+            told = kubectl.has_the_secret()
+    return ", ".join(found) or ("the Secret alone" if told else "nowhere")
 
 
 if __name__ == "__main__":
-    if sys.argv[1:]:
-        asked, how, where = sys.argv[1:]
-        sys.argv[1:] = _words(asked, Path(where))
-        with _pretended(Path(where), asked, how, Kubectl(how)):
-            ops.main()
-    else:
-        main()
+    main()

@@ -8,6 +8,7 @@ import pytest
 from tests.ops.secrets_by_verb import (
     ELSEWHERE,
     ENDINGS,
+    EXIT_CODES,
     MARKER,
     SIGNALS,
     VERBS,
@@ -36,10 +37,25 @@ def test_it_is_nowhere_but_in_the_secret(tmp_path: Path, verb: str, ending: str)
 @pytest.mark.parametrize("verb", ["synth", "up"])
 @pytest.mark.parametrize("ending", SIGNALS)
 def test_a_signal_leaves_it_nowhere(tmp_path: Path, verb: str, ending: str) -> None:
-    """Every verb is in the table that the module prints; these write most."""
+    """Every verb is in the table that the module prints; these tell most of a stack."""
     found, code = run_apart(verb, ending, tmp_path)
     assert found == []
-    assert code == {"SIGINT": 130, "SIGTERM": 143, "kill -9": -9}[ending]
+    assert code == EXIT_CODES[ending]
+
+
+@pytest.mark.parametrize("ending", SIGNALS)
+def test_what_was_written_or_said_until_the_signal_is_seen(tmp_path: Path, ending: str) -> None:
+    leak = """
+from ops import synth
+from ops.deploy import apply
+def reveal(value):
+    print(opened := apply._open(value))
+    return opened
+synth.mask = reveal
+"""
+    found, code = run_apart("synth", ending, tmp_path, before=leak)
+    assert {each.rpartition("/")[2].partition(":")[0] for each in found} == {"stdout", "resources.json"}
+    assert code == EXIT_CODES[ending]
 
 
 @pytest.mark.parametrize("place", range(3))
