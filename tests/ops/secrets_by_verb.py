@@ -56,7 +56,6 @@ VERBS: dict[str, tuple[str, ...]] = {
     "open metrics": (*_STACK, "--no-browser"),
     "up": (*_STACK, "--yes"),
     "down": (*_STACK, "--yes"),
-    "reap": _STACK,
     "bench command": _STACK,
 }
 ELSEWHERE = {
@@ -65,6 +64,7 @@ ELSEWHERE = {
     "bench gate": "reads measured runs alone",
     "bench": "is `up`, `verify` and `down`, which are here, and AIPerf, which gets a URL",
     "bench run": "as `bench`",
+    "reap": "asks leases and clocks, and what is due goes by `down`",
     "diff": "compares what `synth` writes in processes of its own: tests/ops/diff/test_diff.py",
 }
 """Verbs that are not run here, and why."""
@@ -190,6 +190,7 @@ def run(verb: str, ending: str, folder: Path) -> tuple[list[str], Kubectl]:
     words = _words(verb, folder)
     with _pretended(folder, verb, ending, kubectl):
         done = CliRunner().invoke(ops.app, words)
+    assert ending == "as it ends" or done.exit_code, "what was to end it was never raised"
     said = "".join(traceback.format_exception(*done.exc_info)) if done.exc_info else ""
     places = {
         "stdout and stderr": done.output,
