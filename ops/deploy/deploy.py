@@ -27,6 +27,7 @@ from ops.synth import manifests, mask
 from ops.watch.look import Look, Observe
 from ops.watch.made import Made
 from ops.watch.reach import real_look
+from ops.watch.reasons import Reason
 from ops.watch.watch import Show, Watch
 from stacks.sections.cluster import AwsCluster
 
@@ -222,7 +223,10 @@ def _apply(
     watch: Watch,
     made: Made,
 ) -> Changes:
-    waiter = Waiter(kubectl, report, why=watch.reasons, timeout=EMBEDDED_TIMEOUT_SECONDS)
+    def why() -> tuple[Reason, ...]:
+        return (*embedded.ended_parts(state), *watch.reasons())
+
+    waiter = Waiter(kubectl, report, why=why, timeout=EMBEDDED_TIMEOUT_SECONDS)
     end = partial(
         teardown.tear_down, kubectl=kubectl, report=report, stack=stack.name, timeout=TEARDOWN_TIMEOUT_SECONDS
     )

@@ -9,6 +9,7 @@ from typing import Any
 
 from embedded import cluster, dynamo, endpoints, nodes, processes
 from embedded.operator.platform import GraphVersion, Platform
+from embedded.parts import PARTS
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
 from facts.hardware import INSTANCE_TYPES, InstanceType
@@ -23,6 +24,7 @@ from ops.pulumi import automation
 from ops.stack.cluster import embedded_kubectl
 from ops.stack.stack import Stack
 from ops.synth import manifests
+from ops.watch.reasons import Reason
 from targets.knobs import MAIN_POOL
 from targets.platform import Addon
 from targets.pool import Pool
@@ -76,6 +78,16 @@ def start_data_plane(stack: Stack, report: Report, state: Path) -> None:
     kept = {name: os.environ[name] for name in ("PATH", "XDG_CACHE_HOME") if name in os.environ}
     environment = {**kept, "HOME": str(Path.home()), "PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1"}
     processes.start(state, processes.Daemon(_DATA_PLANE, (*command, *options)), environment)
+
+
+def ended_parts(state: Path) -> Iterator[Reason]:
+    """A reason for every part of the cluster that has ended: nobody does its work until an `up` starts it again."""
+    for name in PARTS:
+        if not processes.find(state, name):
+            log = processes.log_file(state, name)
+            yield Reason(
+                "embedded cluster", f"{name} has ended (log: {log}); `make up` starts it again", final=True
+            )
 
 
 def live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:

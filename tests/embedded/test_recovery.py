@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded import cluster
+from embedded import cluster, processes
 from embedded.paths import PROJECT
 from embedded.processes import Report
 from manifests.names import MANAGED_BY
 from ops.deploy import deploy
+from ops.deploy.wait import NotReadyError
 from ops.stack.stack import find
 
 pytestmark = pytest.mark.xdist_group("deploy")
@@ -102,3 +103,18 @@ def test_killed_at_any_moment(state: Path, moments: list[float], progress: Repor
         assert objects(state, OTHERS) == others
         deploy.down(dev, said.append, state=state)
         assert said[-1] == "embedded cluster: keeps running for what is left on it"
+
+
+def test_a_part_of_the_cluster_that_ends_is_named_and_started_by_the_next_up(state: Path) -> None:
+    dev = find("dev", embedded=True)
+
+    def end_the_scheduler(line: str) -> None:
+        if line.startswith("create "):
+            processes.end(state, "kube-scheduler")
+
+    with pytest.raises(
+        NotReadyError, match=r"embedded cluster: kube-scheduler has ended .*; `make up` starts it"
+    ):
+        deploy.up(dev, end_the_scheduler, state=state)
+    deploy.up(dev, print, state=state)
+    deploy.down(dev, print, state=state)
