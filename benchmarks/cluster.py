@@ -31,6 +31,8 @@ _BESIDE_NO_CHANGE = "kubectl apply, no change"
 _UP = """
 import sys
 from pathlib import Path
+from ops.__main__ import collect_seldom
+collect_seldom()
 from ops.deploy import deploy
 from ops.stack.stack import find
 deploy.up(find(sys.argv[1]), print, state=Path(sys.argv[2]))

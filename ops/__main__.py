@@ -252,12 +252,16 @@ def _words() -> list[str]:
     return sys.argv[1:]
 
 
+def collect_seldom() -> None:
+    """What a verb imports stays until its end: looking there for garbage takes a third of a synth's time."""
+    gc.set_threshold(100_000)
+    atexit.register(gc.freeze)
+
+
 def main() -> None:
     """Run a verb; what users can mend is one `error:` line a problem and exit code 1. A signal ends it in order."""
     interruption.install(tell)
-    # What a verb imports stays until its end: looking there for garbage takes a third of a synth's time.
-    gc.set_threshold(100_000)
-    atexit.register(gc.freeze)
+    collect_seldom()
     verb = next(iter(_words()), None)
     here = {command.callback.__name__ for command in app.registered_commands if command.callback}
     if os.environ.get(_COMPLETING) and verb not in _MODULES:

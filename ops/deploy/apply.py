@@ -230,12 +230,27 @@ def _apply(
     kubectl: Kubectl, objects: Sequence[dict[str, Any]], before: Sequence[Mapping[str, Any] | None]
 ) -> list[dict[str, Any]]:
     for obj, found in zip(objects, before, strict=True):
-        if found and obj["kind"] == "Job" and (_is_unready(found) or _would_replace(kubectl, obj)):
-            kubectl("delete", *address(obj), "--cascade=foreground", "--wait=true")
+        if found and obj["kind"] == "Job" and _is_unready(found):
+            _delete_job(kubectl, obj)
     # kubectl goes on after a refusal, and the last object may need the others.
     *together, last = objects
-    parts = [part for part in (together, [last]) if part]
-    return [obj for part in parts for obj in items(_server_side(kubectl, part, _MANAGER, "--output=json"))]
+    applied = _put(kubectl, together) if together else []
+    try:
+        return [*applied, *_put(kubectl, [last])]
+    except Exception as refused:
+        if last["kind"] != "Job" or "field is immutable" not in str(refused):
+            raise
+    _delete_job(kubectl, last)  # its pod template cannot be changed
+    return [*applied, *_put(kubectl, [last])]
+
+
+def _put(kubectl: Kubectl, objects: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The objects as they then are."""
+    return items(_server_side(kubectl, objects, _MANAGER, "--output=json"))
+
+
+def _delete_job(kubectl: Kubectl, job: Mapping[str, Any]) -> None:
+    kubectl("delete", *address(job), "--cascade=foreground", "--wait=true")
 
 
 def _is_unready(job: Mapping[str, Any]) -> bool:
@@ -243,17 +258,6 @@ def _is_unready(job: Mapping[str, Any]) -> bool:
     asked = job["metadata"].get("annotations", {}).get("pulumi.com/replaceUnready") == "true"
     conditions = job.get("status", {}).get("conditions", [])
     return asked and not any(one["type"] == "Complete" and one["status"] == "True" for one in conditions)
-
-
-def _would_replace(kubectl: Kubectl, job: Mapping[str, Any]) -> bool:
-    """A Job's pod template cannot be changed; the API server says so when asked."""
-    try:
-        _server_side(kubectl, [job], _MANAGER, "--dry-run=server")
-    except Exception as refused:
-        if "field is immutable" in str(refused):
-            return True
-        raise
-    return False
 
 
 def _apply_set(kubectl: Kubectl, objects: Sequence[Mapping[str, Any]], namespace: str, stack: str) -> None:

@@ -8,6 +8,7 @@ import pytest
 from manifests.names import RETAINED
 from ops.deploy import apply
 from ops.synth import manifests
+from targets.errors import UserError
 from tests.ops.deploy.clusters import obj
 from tests.plans import evaluated
 
@@ -29,8 +30,7 @@ class Kubectl:
         self.verbs: list[str] = []
 
     def __call__(self, *arguments: str, stdin: str = "") -> str:
-        dry_run = "--dry-run=server" in arguments
-        self.verbs += [] if dry_run else [arguments[0]]
+        self.verbs.append(arguments[0])
         return stdin
 
 
@@ -53,6 +53,37 @@ def test_a_job_that_does_not_ask_for_it_is_left_alone() -> None:
     kubectl = Kubectl()
     job = JOB | {"metadata": {"name": "theirs"}}
     apply._apply(kubectl, [job], [job])
+    assert kubectl.verbs == ["apply"]
+
+
+class Refusing(Kubectl):
+    """Refuses the first object that it is told to apply."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__()
+        self.why = why
+
+    def __call__(self, *arguments: str, stdin: str = "") -> str:
+        told = super().__call__(*arguments, stdin=stdin)
+        if self.verbs == ["apply"]:
+            raise UserError(self.why)
+        return told
+
+
+def test_a_job_whose_pod_template_is_another_is_made_anew() -> None:
+    kubectl = Refusing("spec.template: Invalid value: core.PodTemplateSpec{}: field is immutable")
+    job = JOB | {"metadata": {"name": "theirs"}}
+    assert apply._apply(kubectl, [job], [job]) == [job]
+    assert kubectl.verbs == ["apply", "delete", "apply"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "why"), [("PersistentVolumeClaim", "spec: field is immutable"), ("Job", "exceeded quota")]
+)
+def test_what_else_is_refused_is_not_made_anew(kind: str, why: str) -> None:
+    kubectl = Refusing(why)
+    with pytest.raises(UserError, match=why):
+        apply._apply(kubectl, [JOB | {"kind": kind, "metadata": {"name": "x"}}], [None])
     assert kubectl.verbs == ["apply"]
 
 
