@@ -109,6 +109,16 @@ def test_second_up_changes_nothing_and_says_so(state: Path) -> None:
     assert {o["metadata"]["uid"]: o["metadata"]["generation"] for o in objects(state, "jobs")} == before
 
 
+def test_a_job_whose_pods_become_others_is_made_anew(state: Path) -> None:
+    (before,) = objects(state, "jobs")
+    _, said = up(dev(cache={"image": "python:3.12-slim"}), state)
+    (after,) = objects(state, "jobs")
+    assert "change job/model-download" in said
+    assert after["metadata"]["uid"] != before["metadata"]["uid"]
+    assert after["spec"]["template"]["spec"]["containers"][0]["image"] == "python:3.12-slim"
+    up(dev(), state)
+
+
 def test_a_changed_knob_changes_the_engine_file_and_the_graph_alone(state: Path) -> None:
     _, said = up(dev(graph={"prefill": {"chunkedPrefill": False}}), state)
     changed = [line for line in said if line.startswith(("create", "change", "remove"))]
