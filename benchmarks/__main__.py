@@ -62,6 +62,8 @@ def main() -> None:
         parser.error(f"KIND: {', '.join(unknown)}; choose of {', '.join(KINDS)}")
     if asked.rounds < 1:
         parser.error(f"--rounds: {asked.rounds}: at least 1")
+    # A shell has what it starts in the background ignore Ctrl-C, with all that this starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     figures: list[Figure] = []

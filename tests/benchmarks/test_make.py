@@ -29,8 +29,9 @@ def toy(tmp_path: Path) -> Path:
     toy = tmp_path / "toy"
     toy.mkdir()
     (toy / "Makefile").write_text(
-        "up down:\n\t@touch $(SAID)/$@\n\t@if test $@ = up; then sleep $(SECONDS); fi\n"
-        'test:\n\t@touch $(SAID)/$@\n\t@test "$(ARGS)"\n'
+        "up:\n\t@touch $(SAID)/$@; sleep $(SECONDS)\n"
+        "down:\n\t@touch $(SAID)/$@\n"
+        'test:\n\t@touch $(SAID)/$@; test "$(ARGS)"\n'
     )
     identity = ("-c", "user.name=toy", "-c", "user.email=toy@localhost")
     for words in (("init", "--quiet"), ("add", "."), (*identity, "commit", "--quiet", "--message=toy")):
