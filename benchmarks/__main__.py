@@ -9,9 +9,10 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from benchmarks import cluster, dataplane, diff, make, scaling, synth
 from benchmarks.cpu_time import PROJECT
@@ -29,20 +30,21 @@ KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
 HISTORY = PROJECT / "benchmarks" / "history.jsonl"
 
 
-def keep(figure: Figure, rounds: int, history: Path) -> None:
-    """Append a line, with the figure's date, commit, rounds and machine."""
-    found = {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+def keep(figure: Figure, run: Mapping[str, Any], history: Path) -> None:
+    """Append a line, with the figure's date and load and its run's commit, rounds and machine."""
+    now = {"date": datetime.now(UTC).isoformat(timespec="seconds"), "load": round(os.getloadavg()[0], 2)}
+    history.parent.mkdir(parents=True, exist_ok=True)
+    with history.open("a") as file:
+        file.write(json.dumps({**now, **run, **figure.data()}, ensure_ascii=False) + "\n")
+
+
+def _run(rounds: int) -> dict[str, Any]:
+    return {
         "commit": _git("rev-parse", "HEAD"),
         "changed": bool(_git("status", "--porcelain", "--", ".", f":!{HISTORY.relative_to(PROJECT)}")),
         "rounds": rounds,
         "cores": os.cpu_count(),
-        "load": round(os.getloadavg()[0], 2),
-        **figure.data(),
     }
-    history.parent.mkdir(parents=True, exist_ok=True)
-    with history.open("a") as file:
-        file.write(json.dumps(found, ensure_ascii=False) + "\n")
 
 
 def _git(*arguments: str) -> str:
@@ -67,16 +69,20 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: sys.exit(128 + number))
     figures: list[Figure] = []
+    run = _run(asked.rounds)
     try:
         for kind in asked.kinds or KINDS:
             for figure in KINDS[kind](asked.rounds):
-                keep(figure, asked.rounds, HISTORY)
+                keep(figure, run, HISTORY)
                 figures.append(figure)
     except (UserError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: {error}")
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
     finally:
-        print(*table(figures), sep="\n")
-        print(f"kept in {HISTORY.relative_to(PROJECT)}")
+        if figures:
+            print(*table(figures), sep="\n")
+            print(f"kept in {HISTORY.relative_to(PROJECT)}")
 
 
 if __name__ == "__main__":

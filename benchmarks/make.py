@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from benchmarks.cpu_time import PROJECT
@@ -33,9 +33,9 @@ def figures(rounds: int) -> Iterator[Figure]:
         with _taken_down(clone, environment):
             yield _figure("make up, nothing installed", _make(clone, environment, "up"), most=MOST_SECONDS)
             yield _figure("make up, no change", _make(clone, environment, "up"))
-            # Lint, types and the environments of the policy pack and of the site, then the collection of the tests.
-            _make(clone, environment, "test", "ARGS=--collect-only --quiet")
-            yield _figure("make test, again", _make(clone, environment, "test"), most=MOST_SECONDS)
+        # Lint, types and the environments of the policy pack and of the site, then the collection of the tests.
+        _make(clone, environment, "test", "ARGS=--collect-only --quiet")
+        yield _figure("make test, again", _make(clone, environment, "test"), most=MOST_SECONDS)
 
 
 def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
@@ -46,12 +46,18 @@ def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float
     """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
     began = time.monotonic()
     process = subprocess.Popen(
-        ["make", *arguments], cwd=clone, env=environment, stdout=sys.stderr, process_group=0
+        ["make", *arguments],
+        cwd=clone,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=sys.stderr,
+        process_group=0,
     )
     try:
         code = process.wait()
     except BaseException:  # it ends what it has begun, before its folder goes
-        os.killpg(process.pid, signal.SIGINT)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
         process.wait()
         raise
     if code:
@@ -64,4 +70,5 @@ def _taken_down(clone: Path, environment: Mapping[str, str]) -> Iterator[None]:
     try:
         yield
     finally:
-        _make(clone, environment, "down")
+        if (clone / ".embedded").exists():
+            _make(clone, environment, "down")

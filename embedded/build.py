@@ -133,13 +133,13 @@ def _install(report: Report, folder: Path) -> None:
 
 
 def _key(go: Go, program: Program) -> str:
-    digest = hashlib.sha256()
+    content = hashlib.sha256()
     for file in sorted(file for file in program.module.iterdir() if file.suffix in (".go", ".mod", ".sum")):
-        digest.update(f"{file.name}\0".encode() + file.read_bytes())
-    digest.update(
+        content.update(f"{file.name}\0".encode() + file.read_bytes())
+    content.update(
         "\0".join((go.version, platform.system(), platform.machine(), *_FLAGS, *program.chosen)).encode()
     )
-    return digest.hexdigest()[:16]
+    return content.hexdigest()[:16]
 
 
 def _build(go: Go, program: Program, report: Report, target: Path) -> None:

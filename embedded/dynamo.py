@@ -101,7 +101,14 @@ def install(release: str, report: Report) -> Installation:
     """
     if reason := unavailable(release):
         raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
-    lock = lock_file(lock_of(release)).read_text() if release in DYNAMO else ""
+    try:
+        lock = lock_file(lock_of(release)).read_text() if release in DYNAMO else ""
+    except (
+        FileNotFoundError
+    ) as missing:  # an embedded cluster that is older than its checkout asks for it, too
+        raise DynamoError(
+            f"{missing.filename} is missing: `make lock` writes it, `make down` ends what asks for it"
+        ) from None
 
     def make(folder: Path) -> None:
         report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")

@@ -238,7 +238,7 @@ def _apply(
     try:
         return [*applied, *_put(kubectl, [last])]
     except Exception as refused:
-        if last["kind"] != "Job" or "field is immutable" not in str(refused):
+        if last["kind"] != "Job" or not before[-1] or "field is immutable" not in str(refused):
             raise
     _delete_job(kubectl, last)  # its pod template cannot be changed
     return [*applied, *_put(kubectl, [last])]

@@ -5,6 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from pulumi import RunError
+
 from embedded import cluster
 from embedded.paths import PROJECT, STATE
 from embedded.processes import Report
@@ -30,6 +32,7 @@ from ops.watch.reach import real_look
 from ops.watch.reasons import Reason
 from ops.watch.watch import Show, Watch
 from stacks.sections.cluster import AwsCluster
+from targets.errors import UserError
 
 EMBEDDED_TIMEOUT_SECONDS = 300.0
 TEARDOWN_TIMEOUT_SECONDS = 120.0
@@ -90,11 +93,17 @@ def _up_on_embedded(
             )
     look = Look(kubectl, stack.namespace, logs=False, observe=observe)
     watch = Watch(stack.plan, look, show, embedded=True, made=made)
-    with watch.running():
-        if by is not Deployer.KUBECTL:
-            changes: object = automation.up(found, report, Events(report, made))
-        else:
-            changes = _apply(evaluation, stack, kubectl, report, state=state, watch=watch, made=made)
+    try:
+        with watch.running():
+            if by is not Deployer.KUBECTL:
+                changes: object = automation.up(found, report, Events(report, made))
+            else:
+                changes = _apply(evaluation, stack, kubectl, report, state=state, watch=watch, made=made)
+    except (UserError, RunError) as error:
+        ended = [text for text in map(str, embedded.ended_parts(stack, state)) if text not in str(error)]
+        if not ended:
+            raise
+        raise UserError("\n".join([*ended, str(error)])) from None
     report(f"{stack.name}: {changes}")
     # No port can be forwarded to a simulated pod, and the one that it names may be the live endpoint's.
     outputs = {name: value for name, value in mask(evaluation.outputs).items() if name != "portForward"}
@@ -224,7 +233,7 @@ def _apply(
     made: Made,
 ) -> Changes:
     def why() -> tuple[Reason, ...]:
-        return (*embedded.ended_parts(state), *watch.reasons())
+        return (*embedded.ended_parts(stack, state), *watch.reasons())
 
     waiter = Waiter(kubectl, report, why=why, timeout=EMBEDDED_TIMEOUT_SECONDS)
     end = partial(

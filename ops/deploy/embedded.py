@@ -80,14 +80,12 @@ def start_data_plane(stack: Stack, report: Report, state: Path) -> None:
     processes.start(state, processes.Daemon(_DATA_PLANE, (*command, *options)), environment)
 
 
-def ended_parts(state: Path) -> Iterator[Reason]:
+def ended_parts(stack: Stack, state: Path) -> Iterator[Reason]:
     """A reason for every part of the cluster that has ended: nobody does its work until an `up` starts it again."""
     for name in PARTS:
         if not processes.find(state, name):
             log = processes.log_file(state, name)
-            yield Reason(
-                "embedded cluster", f"{name} has ended (log: {log}); `make up` starts it again", final=True
-            )
+            yield Reason(name, f"has ended (log: {log}); `{stack.command('up')}` starts it again", final=True)
 
 
 def live_endpoints(evaluation: Evaluation, stack: Stack, state: Path) -> dict[str, str]:

@@ -45,7 +45,7 @@ class Waiter:
         if condition is None:
             return
         began, last_message = self._clock(), ""
-        final_since: float | None = None
+        final_since, final_about = self._clock(), ""
         live = obj
         while True:
             conditions = {c["type"]: c for c in live.get("status", {}).get("conditions", [])}
@@ -56,10 +56,8 @@ class Waiter:
                     f"{label(obj)} failed: {conditions['Failed'].get('message', 'no reason given')}"
                 )
             final = self._final(obj)
-            if final is None:
-                final_since = None
-            elif final_since is None:
-                final_since = self._clock()
+            if final is None or final.about != final_about:
+                final_since, final_about = self._clock(), final.about if final else ""
             elif self._clock() - final_since >= FINAL_SECONDS:
                 raise NotReadyError(str(final))
             message = str(conditions.get(condition, {}).get("message", ""))

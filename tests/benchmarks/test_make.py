@@ -29,7 +29,7 @@ def toy(tmp_path: Path) -> Path:
     toy = tmp_path / "toy"
     toy.mkdir()
     (toy / "Makefile").write_text(
-        "up:\n\t@touch $(SAID)/$@; sleep $(SECONDS)\n"
+        "up:\n\t@mkdir -p .embedded; touch $(SAID)/$@; sleep $(SECONDS)\n"
         "down:\n\t@touch $(SAID)/$@\n"
         'test:\n\t@touch $(SAID)/$@; test "$(ARGS)"\n'
     )
@@ -51,7 +51,7 @@ def measure(toy: Path, seconds: int) -> "subprocess.Popen[str]":
         "SECONDS": str(seconds),
     }
     return subprocess.Popen(
-        [sys.executable, "-c", MEASURE],
+        ["sh", "-c", "trap '' INT; exec \"$@\"", "in the background", sys.executable, "-c", MEASURE],
         cwd=toy,
         env=environment,
         stdout=subprocess.PIPE,
@@ -77,6 +77,6 @@ def test_a_signal_takes_down_what_is_up(toy: Path, number: signal.Signals) -> No
     eventually((said / "up").exists)
     process.send_signal(number)
     process.communicate(timeout=PATIENCE)
-    assert process.returncode == (-number if number is signal.SIGINT else 128 + number)
+    assert process.returncode == 128 + number
     assert {each.name for each in said.iterdir()} == {"up", "down"}
     assert list((toy.parent / "temporary").iterdir()) == []

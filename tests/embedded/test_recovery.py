@@ -18,8 +18,8 @@ from embedded.paths import PROJECT
 from embedded.processes import Report
 from manifests.names import MANAGED_BY
 from ops.deploy import deploy
-from ops.deploy.wait import NotReadyError
 from ops.stack.stack import find
+from targets.errors import UserError
 
 pytestmark = pytest.mark.xdist_group("deploy")
 KINDS = "configmaps,secrets,persistentvolumeclaims,jobs,dynamographdeployments"
@@ -105,16 +105,17 @@ def test_killed_at_any_moment(state: Path, moments: list[float], progress: Repor
         assert said[-1] == "embedded cluster: keeps running for what is left on it"
 
 
-def test_a_part_of_the_cluster_that_ends_is_named_and_started_by_the_next_up(state: Path) -> None:
+@pytest.mark.parametrize("part", ["kube-scheduler", "kube-apiserver"])
+def test_a_part_of_the_cluster_that_ends_is_named_and_started_by_the_next_up(state: Path, part: str) -> None:
     dev = find("dev", embedded=True)
 
-    def end_the_scheduler(line: str) -> None:
+    def end_the_part(line: str) -> None:
         if line.startswith("create "):
-            processes.end(state, "kube-scheduler")
+            processes.end(state, part)
 
     with pytest.raises(
-        NotReadyError, match=r"embedded cluster: kube-scheduler has ended .*; `make up` starts it"
+        UserError, match=rf"(?m)^{part}: has ended .*; `{dev.command('up')}` starts it again$"
     ):
-        deploy.up(dev, end_the_scheduler, state=state)
+        deploy.up(dev, end_the_part, state=state)
     deploy.up(dev, print, state=state)
     deploy.down(dev, print, state=state)

@@ -254,7 +254,7 @@ def _cell(verb: str, ending: str) -> str:
         if ending in SIGNALS:
             found, code = run_apart(verb, ending, Path(folder))
             if code != EXIT_CODES[ending]:
-                return f"it ended by itself, with {code}"
+                found.append(f"it ended by itself, with {code}")
             told = verb == "up"  # the moment of the signal
         else:
             found, kubectl = run(verb, ending, Path(folder))

@@ -82,8 +82,9 @@ def test_a_job_whose_pod_template_is_another_is_made_anew() -> None:
 )
 def test_what_else_is_refused_is_not_made_anew(kind: str, why: str) -> None:
     kubectl = Refusing(why)
+    there = JOB | {"kind": kind, "metadata": {"name": "theirs"}}
     with pytest.raises(UserError, match=why):
-        apply._apply(kubectl, [JOB | {"kind": kind, "metadata": {"name": "x"}}], [None])
+        apply._apply(kubectl, [there], [there])
     assert kubectl.verbs == ["apply"]
 
 
