@@ -20,6 +20,8 @@ from benchmarks.figures import Figure
 MOST_SECONDS = 480.0
 _CACHES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR")
 """Variables that say where something is cached, if not at home."""
+_OF_ANOTHER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS", "PYTHON", "STACK")
+"""What a `make` that runs this hands down; the clone's shall not obey."""
 
 
 def figures(rounds: int) -> Iterator[Figure]:
@@ -28,7 +30,9 @@ def figures(rounds: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         clone = Path(folder) / "project"
         subprocess.run(["git", "clone", "--quiet", PROJECT, clone], check=True)
-        kept = {name: value for name, value in os.environ.items() if name not in _CACHES}
+        kept = {
+            name: value for name, value in os.environ.items() if name not in {*_CACHES, *_OF_ANOTHER_MAKE}
+        }
         environment = {**kept, "HOME": folder}
         with _taken_down(clone, environment):
             yield _figure("make up, nothing installed", _make(clone, environment, "up"), most=MOST_SECONDS)

@@ -49,6 +49,7 @@ def measure(toy: Path, seconds: int) -> "subprocess.Popen[str]":
         "SAID": str(folders["said"]),
         "TMPDIR": str(folders["temporary"]),
         "SECONDS": str(seconds),
+        "MAKEFLAGS": " -- ARGS=another",
     }
     return subprocess.Popen(
         ["sh", "-c", "trap '' INT; exec \"$@\"", "in the background", sys.executable, "-c", MEASURE],
