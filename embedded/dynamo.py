@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path, PurePosixPath
 
 from embedded.files import fill_once
-from embedded.packages import digest, lock_file, locked
+from embedded.packages import digest, locked, read_lock
 from embedded.paths import CACHE, PROJECT
 from embedded.processes import PIP, Report, run
 from facts.releases import Version
@@ -97,18 +97,11 @@ def unavailable(release: str) -> str:
 def install(release: str, report: Report) -> Installation:
     """Installs what is missing: some 200 MB and half a minute the first time, nothing afterwards.
 
-    release: exactly that one, `1.2.0` as well as `1.2.1`. Raises CannotRunError, DynamoError.
+    release: exactly that one, `1.2.0` as well as `1.2.1`. Raises CannotRunError, DynamoError, LockError.
     """
     if reason := unavailable(release):
         raise CannotRunError(f"{f'Dynamo {release}' if release else 'Dynamo'} cannot be run here: {reason}")
-    try:
-        lock = lock_file(lock_of(release)).read_text() if release in DYNAMO else ""
-    except (
-        FileNotFoundError
-    ) as missing:  # an embedded cluster that is older than its checkout asks for it, too
-        raise DynamoError(
-            f"{missing.filename} is missing: `make lock` writes it, `make down` ends what asks for it"
-        ) from None
+    lock = read_lock(lock_of(release)) if release in DYNAMO else ""
 
     def make(folder: Path) -> None:
         report(f"installing Dynamo {release} (about 200 MB on disk) into {CACHE}")

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from embedded import endpoints, processes
-from embedded.dynamo import DynamoError, Installation
+from embedded.dynamo import Installation
 from embedded.dynamo_graph import DISCOVERY, ENGINE, FRONTEND, Graph, Process, environment, processes_of
+from targets.errors import UserError
 
 _FOLDER = "dataplane"
 
@@ -78,7 +79,7 @@ class Supervisor:
     """Keeps the processes of graphs running. It needs no cluster: give `step` the graphs again and again.
 
     state: the embedded cluster's state folder, where endpoints.py says how each graph answers. install: makes
-    a release ready at its first use, or raises DynamoError; what runs keeps running meanwhile, unwatched.
+    a release ready at its first use, or raises UserError; what runs keeps running meanwhile, unwatched.
     port: a graph's that had none before, if it is free.
     """
 
@@ -126,7 +127,7 @@ class Supervisor:
         served.release, served.installed, served.reason = release, None, ""
         try:
             served.installed = self._install(release)
-        except DynamoError as error:
+        except UserError as error:
             _log.warning("no endpoint for %s: %s", served.folder, error)
             served.reason, served.next_try = str(error), time.monotonic() + _SECONDS_BETWEEN_INSTALLATIONS
 

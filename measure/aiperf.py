@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from embedded.files import fill_once
-from embedded.packages import digest, lock_file, locked
+from embedded.packages import digest, locked, read_lock
 from embedded.paths import CACHE
 from embedded.processes import Report, watch
 from facts.versions import AIPERF_VERSION
@@ -30,7 +30,7 @@ def install(report: Report) -> Path:
     One of its dependencies (crick) has no wheel for Linux on ARM64, macOS on Intel and Python 3.14: there pip compiles
     it, with build tools that the lock does not hold. Raises AIPerfError.
     """
-    name = f"aiperf-{digest(lock_file(LOCK).read_text(), sys.version, platform.machine())}"
+    name = f"aiperf-{digest(read_lock(LOCK), sys.version, platform.machine())}"
 
     def fill(folder: Path) -> None:
         report(f"installing AIPerf {AIPERF_VERSION} once (1.2 GB on disk, minutes) into {CACHE / name}")

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from embedded import build, dynamo
-from embedded.packages import lock_file
+from embedded.packages import LOCKS
 from embedded.paths import PROJECT
 from facts.releases import Version
 from facts.versions import DYNAMO
@@ -32,12 +32,12 @@ def main() -> None:
     """
     uv = Path(sys.executable).with_name("uv")
     for name, requirements in (WITH_DEPENDENCIES | ALONE).items():
-        target = lock_file(name).relative_to(PROJECT)
+        target = (LOCKS / f"{name}.txt").relative_to(PROJECT)
         print(f"write {target}", flush=True)
         how = (*_HOW, "--no-deps") if name in ALONE else _HOW
         command = [uv, "pip", "compile", *how, "-", "--output-file", target]
         subprocess.run(command, input="\n".join(requirements), text=True, cwd=PROJECT, check=True)
-    for path in lock_file("any").parent.glob(f"{dynamo.lock_of('*')}.txt"):
+    for path in LOCKS.glob(f"{dynamo.lock_of('*')}.txt"):
         if path.stem not in ALONE:
             path.unlink()
 

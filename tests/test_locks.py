@@ -40,7 +40,7 @@ REQUIRED = {
 
 
 def text_of(name: str) -> str:
-    path = packages.lock_file(name)
+    path = packages.LOCKS / f"{name}.txt"
     return path.read_text() if path.exists() else ""
 
 
@@ -79,6 +79,13 @@ def test_dynamos_wheels_are_those_whose_parsers_are_asked(name: str) -> None:
 def test_a_release_that_is_no_default_is_asked_for_by_version_alone() -> None:
     assert "ai-dynamo==1.2.0" in dynamo.pip_arguments("1.2.0")
     assert dynamo.pip_arguments("1.2.1") == packages.locked("dynamo-1.2.1")
+
+
+def test_a_lock_that_is_missing_is_named_with_what_writes_it() -> None:
+    with pytest.raises(
+        packages.LockError, match=r"/locks/dynamo-9\.9\.9\.txt is missing: `make lock` writes it"
+    ):
+        packages.read_lock("dynamo-9.9.9")
 
 
 def test_the_program_alone_has_what_the_verbs_have() -> None:

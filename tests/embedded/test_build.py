@@ -9,7 +9,7 @@ import pytest
 
 from embedded import build
 from embedded.build import BuildError, Program
-from embedded.packages import digest, lock_file
+from embedded.packages import digest, read_lock
 from embedded.paths import PROJECT
 from facts.versions import EMBEDDED_KUBERNETES, GO_BIN
 
@@ -116,7 +116,7 @@ def test_an_old_go_is_passed_over_for_the_one_in_the_cache(
     tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fake(tmp_path / "bin", "go", "echo go1.24.9")
-    own = cache / f"go-bin-{GO_BIN}-{digest(lock_file(build.LOCK).read_text())}" / "go" / "bin"
+    own = cache / f"go-bin-{GO_BIN}-{digest(read_lock(build.LOCK))}" / "go" / "bin"
     own.mkdir(parents=True)
     fake(own, "go", f"echo go{GO_BIN}")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
