@@ -17,6 +17,8 @@ from typing import Any
 from benchmarks import cluster, dataplane, diff, make, scaling, synth
 from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure, table
+from measure.guard import CODES
+from ops.pulumi import interruption
 from targets.errors import UserError
 
 KINDS: dict[str, Callable[[int], Iterator[Figure]]] = {
@@ -64,10 +66,7 @@ def main() -> None:
         parser.error(f"KIND: {', '.join(unknown)}; choose of {', '.join(KINDS)}")
     if asked.rounds < 1:
         parser.error(f"--rounds: {asked.rounds}: at least 1")
-    # A shell has what it starts in the background ignore Ctrl-C, with all that this starts.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda number, _: sys.exit(128 + number))
+    interruption.install(print)
     figures: list[Figure] = []
     run = _run(asked.rounds)
     try:
@@ -78,7 +77,7 @@ def main() -> None:
     except (UserError, subprocess.CalledProcessError) as error:
         sys.exit(f"error: {error}")
     except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
+        sys.exit(CODES[signal.SIGINT])
     finally:
         if figures:
             print(*table(figures), sep="\n")

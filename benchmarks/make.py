@@ -30,9 +30,8 @@ def figures(rounds: int) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="benchmark-") as folder:
         clone = Path(folder) / "project"
         subprocess.run(["git", "clone", "--quiet", PROJECT, clone], check=True)
-        kept = {
-            name: value for name, value in os.environ.items() if name not in {*_CACHES, *_OF_ANOTHER_MAKE}
-        }
+        left_out = {*_CACHES, *_OF_ANOTHER_MAKE}
+        kept = {name: value for name, value in os.environ.items() if name not in left_out}
         environment = {**kept, "HOME": folder}
         with _taken_down(clone, environment):
             yield _figure("make up, nothing installed", _make(clone, environment, "up"), most=MOST_SECONDS)
