@@ -88,6 +88,13 @@ def test_what_else_is_refused_is_not_made_anew(kind: str, why: str) -> None:
     assert kubectl.verbs == ["apply"]
 
 
+def test_a_job_that_somebody_made_meanwhile_is_not_deleted() -> None:
+    kubectl = Refusing("spec.template: field is immutable")
+    with pytest.raises(UserError, match="field is immutable"):
+        apply._apply(kubectl, [JOB], [None])
+    assert kubectl.verbs == ["apply"]
+
+
 class Taken(Kubectl):
     """A cluster with one object of a stack."""
 

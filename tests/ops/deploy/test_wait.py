@@ -99,6 +99,17 @@ def test_other_reasons_do_not(reason: Reason) -> None:
     assert cluster.seconds > 20
 
 
+def test_one_reason_after_another_is_none() -> None:
+    cluster = Cluster(lambda seconds: [graph("True" if seconds > 20 else "False")])
+
+    def why() -> list[Reason]:
+        part = "kwok" if cluster.seconds % FINAL_SECONDS < FINAL_SECONDS / 2 else "operator"
+        return [Reason(part, "has ended", final=True)]
+
+    waiter(cluster, print, why)(GRAPH)
+    assert cluster.seconds > 20
+
+
 def test_a_reason_that_goes_away_in_time_is_none() -> None:
     cluster = Cluster(lambda seconds: [graph("True" if seconds > 20 else "False")])
     final = Reason("decode", "no GPU is free", final=True, of="g")
