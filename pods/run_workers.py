@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -26,6 +27,8 @@ _DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _SECONDS_TO_END = 60
 """For the others, once one worker has ended. A pod that is to end has its own grace period."""
 _SECONDS_TO_ANSWER = 3
+_SECONDS_FOR_LAST_LINES = 5
+"""What a worker leaves behind in a process group of its own may hold its output open for as long as it likes."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,9 @@ class Workers:
         self._running: dict[int, Worker] = {}
         # Held until this ends: a Popen that is forgotten waits for its process itself, and `run` would miss its end.
         self._processes: list[subprocess.Popen[bytes]] = []
-        self._told_to_end = False
+        self._relays: list[threading.Thread] = []
+        self._started = False
+        self._told: int | None = None
 
     def run(self) -> int:
         """Start all and wait for all to end. Returns the exit code: of the first that ended unasked, never 0 then."""
@@ -66,7 +71,27 @@ class Workers:
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, self._hand_on)
         signal.signal(signal.SIGALRM, lambda *_: self._signal(signal.SIGKILL))
+        self._start()
+        while self._running:
+            # Any child: as the container's first process it also inherits those whose parents ended.
+            pid, status = os.wait()
+            ended = self._running.pop(pid, None)
+            if ended is None:
+                continue
+            _say(f"{ended.name} ended: {_how(status)}")
+            _kill_group(pid)
+            if self._told is None:
+                code = max(os.waitstatus_to_exitcode(status), 0) or 1
+                self._told = signal.SIGTERM
+                self._signal(signal.SIGTERM)
+                signal.alarm(_SECONDS_TO_END)
+        self._await_relays()
+        return code
+
+    def _start(self) -> None:
         for worker in self.workers:
+            if self._told is not None:
+                break
             process = subprocess.Popen(
                 worker.argv,
                 env={**os.environ, **worker.variables},
@@ -76,22 +101,12 @@ class Workers:
             )
             self._running[process.pid] = worker
             self._processes.append(process)
-            threading.Thread(target=_relay, args=(worker.name, process), daemon=True).start()
+            self._relays.append(threading.Thread(target=_relay, args=(worker.name, process), daemon=True))
+            self._relays[-1].start()
             _say(f"{worker.name} started as process {process.pid}")
-        while self._running:
-            # Any child: as the container's first process it also inherits those whose parents ended.
-            pid, status = os.wait()
-            ended = self._running.pop(pid, None)
-            if ended is None:
-                continue
-            _say(f"{ended.name} ended: {_how(status)}")
-            _kill_group(pid)
-            if not self._told_to_end:
-                code = max(os.waitstatus_to_exitcode(status), 0) or 1
-                self._told_to_end = True
-                self._signal(signal.SIGTERM)
-                signal.alarm(_SECONDS_TO_END)
-        return code
+        self._started = True
+        if self._told is not None:
+            self._signal(self._told)
 
     def missing(self, path: str) -> list[str]:
         """Names of the workers that do not answer a request of their health with 200."""
@@ -106,9 +121,16 @@ class Workers:
                     lines[line if line.startswith("#") else _labelled(line, worker.name)] = None
         return "".join(f"{line}\n" for line in lines).encode()
 
+    def _await_relays(self) -> None:
+        """Until all that workers printed is passed on, or `_SECONDS_FOR_LAST_LINES` are over."""
+        deadline = time.monotonic() + _SECONDS_FOR_LAST_LINES
+        for relay in self._relays:
+            relay.join(timeout=max(0, deadline - time.monotonic()))
+
     def _hand_on(self, number: int, _: object) -> None:
-        self._told_to_end = True
-        self._signal(number)
+        self._told = number
+        if self._started:  # else those that are there are told once they are known
+            self._signal(number)
 
     def _signal(self, number: int) -> None:
         # As in a pod of its own, the worker alone is asked: engines end their answers at once when they are asked too.

@@ -104,6 +104,71 @@ def test_a_worker_that_ends_by_itself_fails_the_container_too(pod: Pod) -> None:
     assert pod.process.wait(timeout=PATIENCE) == 1
 
 
+EARLY = """
+import os, signal, sys
+sys.path.insert(0, sys.argv.pop(1))
+import run_workers
+start = run_workers.subprocess.Popen
+def popen(*of_worker, **more):
+    process = start(*of_worker, **more)
+    os.kill(os.getpid(), signal.SIGTERM)
+    return process
+run_workers.subprocess.Popen = popen
+sys.exit(run_workers.main())
+"""
+"""The kubelet ends the pod while its first worker is started."""
+LATE = """
+import sys, time
+sys.path.insert(0, sys.argv.pop(1))
+import run_workers
+relay = run_workers._relay
+run_workers._relay = lambda *of_worker: (time.sleep(1), relay(*of_worker))
+sys.exit(run_workers.main())
+"""
+"""As on a loaded machine: what a worker prints is read after its end."""
+
+
+def run(folder: Path, worker: str, *runner: str, names: Sequence[str] = ("decode-0",), ends: int = 1) -> str:
+    """What is printed until all has ended, with workers that run this Python program."""
+    (folder / "worker.py").write_text(worker)
+    lines = [f"{name}: DYN_SYSTEM_PORT=1 {sys.executable} {folder}/worker.py" for name in names]
+    done = subprocess.run(
+        [sys.executable, *runner, *lines],
+        env={**os.environ, "SYSTEM_PORT": "0", "SYSTEM_HOST": "127.0.0.1"},
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == ends, done.stderr
+    return done.stdout
+
+
+def test_what_a_worker_said_last_is_printed_before_the_container_ends(tmp_path: Path) -> None:
+    worker = "import sys\nsys.exit('out of memory')"
+    assert "decode-0 | out of memory" in run(tmp_path, worker, "-c", LATE, str(SCRIPT.parent))
+
+
+def test_a_signal_while_workers_are_started_reaches_those_that_are_and_starts_no_other(
+    tmp_path: Path,
+) -> None:
+    names = ("prefill-0", "decode-0")
+    said = run(tmp_path, "import time; time.sleep(9)", "-c", EARLY, str(SCRIPT.parent), names=names, ends=0)
+    assert re.findall("(.*) started as", said) == ["workers | prefill-0"]
+    assert "prefill-0 ended: SIGTERM" in said
+
+
+def test_a_process_that_outlives_its_worker_does_not_hold_the_container(tmp_path: Path) -> None:
+    worker = (
+        "import subprocess, sys\n"
+        "outlives = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "print('outlives', outlives.pid, flush=True)\n"
+        "sys.exit(1)"
+    )
+    (outlives,) = re.findall(r"decode-0 \| outlives (\d+)", run(tmp_path, worker, str(SCRIPT)))
+    os.kill(int(outlives), signal.SIGKILL)
+
+
 def test_no_end_is_missed_however_close_two_are(tmp_path: Path) -> None:
     for turn in range(20):
         (folder := tmp_path / str(turn)).mkdir()
