@@ -18,7 +18,7 @@ def live(talk: Conversation) -> str:
 
 def release(talk: Conversation) -> str:
     """The frontend is of the release whose checks these are."""
-    found = release_of(talk.url)
+    found = release_of(talk.url, talk.timeout)
     if found is None:
         raise Skipped("the frontend does not say its release")
     if line(found) != talk.expected.release:

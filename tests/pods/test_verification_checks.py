@@ -13,7 +13,7 @@ from pods.verification.advice import ADVICE
 from pods.verification.checks import CHECKS
 from pods.verification.conversation import Conversation, release_of
 from pods.verification.expectation import Expectation, untold
-from pods.verification.results import FAILED, OK, SKIPPED, WARNING, Result, summary
+from pods.verification.results import FAILED, OK, SKIPPED, WARNING, Failure, Result, summary
 from tests.project import PROJECT
 
 MODEL = "openai/gpt-oss-120b"
@@ -67,6 +67,20 @@ def canned(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 def tried(name: str, url: str, expected: Expectation = BOTH, ports: tuple[int, ...] = ()) -> Result:
     (check,) = (check for check in CHECKS if check.name == name)
     return check.result(Conversation(url, expected, timeout=5.0, worker_ports=ports))
+
+
+def test_no_check_gives_up_before_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[float] = []
+
+    def request(url: str, _: object, timeout: float) -> None:
+        given.append(timeout)
+        raise Failure("timeout", url)
+
+    monkeypatch.setattr("pods.verification.conversation._request", request)
+    monkeypatch.setattr("pods.verification.checks._PAUSE_SECONDS", 0.0)
+    for check in CHECKS:
+        check.result(Conversation("http://127.0.0.1", BOTH, timeout=7.0))
+    assert {*given} == {7.0}
 
 
 CHAT = "/v1/chat/completions"
