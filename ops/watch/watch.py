@@ -1,8 +1,10 @@
 """Watch a stack come up: a thread that looks, and hands each view on."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from ops.watch.made import Made
 from ops.watch.reasons import Reason, reasons
@@ -35,6 +37,8 @@ class Watch:
         self._embedded, self._made = embedded, made
         self._reasons: tuple[Reason, ...] = ()
         self._over = threading.Event()
+        self._shown = threading.Lock()
+        self._ended = False
 
     def reasons(self) -> tuple[Reason, ...]:
         """Of the last look."""
@@ -42,14 +46,19 @@ class Watch:
 
     def see(self) -> None:
         """Look once and show it; what cannot be looked at now is looked at next time."""
+        began = time.monotonic()
         try:
             found = self._look()
         except UserError:
             return
         if found is None:
             return
-        self._reasons = reasons(found, self._plan, nodes_join=not self._embedded)
-        self._show(view(found, self._reasons, self._plan, embedded=self._embedded, made=self._made))
+        with self._shown:
+            if self._ended:
+                return
+            every = reasons(found, self._plan, nodes_join=not self._embedded)
+            self._reasons = tuple(replace(each, seen=began) for each in every)
+            self._show(view(found, self._reasons, self._plan, embedded=self._embedded, made=self._made))
 
     def _run(self) -> None:
         while True:
@@ -69,3 +78,5 @@ class Watch:
         finally:
             self._over.set()
             thread.join(timeout=_LAST_SECONDS)
+            with self._shown:
+                self._ended = True

@@ -99,6 +99,19 @@ def test_other_reasons_do_not(reason: Reason) -> None:
     assert cluster.seconds > 20
 
 
+def test_a_reason_ends_the_wait_only_where_a_later_look_confirms_it() -> None:
+    cluster = Cluster(lambda seconds: [graph("True" if seconds > 40 else "False")])
+
+    def why() -> list[Reason]:
+        return [
+            Reason("decode", "no GPU is free", final=True, of="g", seen=0 if cluster.seconds < 20 else 20)
+        ]
+
+    with pytest.raises(NotReadyError, match=r"^decode: no GPU is free$"):
+        waiter(cluster, print, why)(GRAPH)
+    assert cluster.seconds == 20
+
+
 def test_one_reason_after_another_is_none() -> None:
     cluster = Cluster(lambda seconds: [graph("True" if seconds > 20 else "False")])
 

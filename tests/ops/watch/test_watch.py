@@ -29,6 +29,25 @@ def test_what_it_sees_is_shown_while_the_block_runs_and_once_more_at_its_end() -
     assert len(views) > during
 
 
+def test_a_look_that_outlasts_what_is_watched_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ops.watch.watch._LAST_SECONDS", 0)
+    looking, answered = threading.Event(), threading.Event()
+
+    def look() -> Snapshot:
+        looking.set()
+        assert answered.wait(PATIENCE)
+        return recorded("full_pool")
+
+    views: list[View] = []
+    before = {*threading.enumerate()}
+    with Watch(existing().plan, look, views.append, embedded=True, made=None).running():
+        assert looking.wait(PATIENCE)
+        (thread,) = {*threading.enumerate()} - before
+    answered.set()
+    thread.join()
+    assert not views
+
+
 def test_a_cluster_that_is_not_there_yet_or_does_not_answer_breaks_nothing_off() -> None:
     answers: list[Snapshot | Exception | None] = [None, KubectlError("no route"), recorded("no_class")]
 
