@@ -8,6 +8,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -58,6 +59,7 @@ class DataPlane:
 
     def settle(self) -> None:
         """Steps until every graph has just its processes, all registered, and answers."""
+        self._renew_registrations(time.time())
         self.supervisor.step(self.graphs)  # the first one may install a release
         deadline = time.monotonic() + PATIENCE
         while not all(self._is_settled(graph) for graph in self.graphs):
@@ -93,6 +95,15 @@ class DataPlane:
         for name in names:
             while _is_alive(self.pid(graph, name)):
                 time.sleep(0.01)
+
+    def keep_registrations(self) -> None:
+        """Of what was killed, until the next `settle`: a frontend forgets what nobody renewed for 10 seconds."""
+        self._renew_registrations(time.time() + PATIENCE)
+
+    def _renew_registrations(self, at: float) -> None:
+        for registration in self.state.rglob("discovery/v1/*/*"):
+            with suppress(FileNotFoundError):  # a frontend forgot it meanwhile
+                os.utime(registration, (at, at))
 
     def logs(self) -> str:
         return "\n".join(path.read_text()[-2000:] for path in self.state.rglob("*.log"))

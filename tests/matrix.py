@@ -122,8 +122,10 @@ def served(
         else:  # it never becomes ready
             plane.supervisor.step([whole])
             eventually(lambda: _registered(plane, whole) == len(whole.workers))
+            eventually(lambda: _listed(plane, whole) == {each.model for each in whole.workers})
         if fault.killed:
             plane.kill(whole, fault.killed)
+            plane.keep_registrations()
         if fault.leaves:
             rest = replace(whole, workers=tuple(w for w in whole.workers if w.pod != fault.leaves))
             plane.supervisor.step([rest])
@@ -135,12 +137,20 @@ def served(
 
 def _registered(plane: DataPlane, served: Graph) -> int:
     """How many workers the frontend knows."""
+    return sum(one["endpoint"] == "generate" for one in _asked(plane, served, "/health").get("instances", []))
+
+
+def _listed(plane: DataPlane, served: Graph) -> set[str]:
+    """The models that the frontend lists: later than their workers."""
+    return {one["id"] for one in _asked(plane, served, "/v1/models").get("data", [])}
+
+
+def _asked(plane: DataPlane, served: Graph, path: str) -> dict[str, Any]:
     try:
-        with urllib.request.urlopen(f"{plane.url(served)}/health", timeout=30) as answer:
-            instances = json.load(answer).get("instances", [])
+        with urllib.request.urlopen(f"{plane.url(served)}{path}", timeout=30) as answer:
+            return dict(json.load(answer))
     except OSError:
-        return 0
-    return sum(one["endpoint"] == "generate" for one in instances)
+        return {}
 
 
 def failures(cell: Cell, url: str) -> dict[str, tuple[Result, str]]:

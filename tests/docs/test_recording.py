@@ -11,7 +11,7 @@ from docs.generate.recording import Frame, draw, record
 PROGRAM = r"""
 import sys, time
 print("\x1b[1mbegin\x1b[0m <&>", flush=True)
-print("\x1b[32mgoing\x1b[0m", end="", flush=True); time.sleep(1.2)
+print("\x1b[32mgoing\x1b[0m", end="", flush=True); time.sleep(5)
 print("\rthere, wide" + " " * 10 + "\x1b[2mfaint\x1b[0m", flush=True); time.sleep(0.6)
 """
 

@@ -336,7 +336,8 @@ def test_a_claim_that_many_write_is_bound(cluster: Cluster, namespace: str) -> N
         "spec": {"accessModes": ["ReadWriteMany"], "resources": {"requests": {"storage": "200Gi"}}},
     }
     apply(cluster, namespace, claim)
-    cluster.kubectl("wait", "-n", namespace, "pvc/model-cache", "--for=jsonpath={.status.phase}=Bound")
+    bound = "--for=jsonpath={.status.phase}=Bound"
+    cluster.kubectl("wait", "-n", namespace, "pvc/model-cache", bound, f"--timeout={PATIENCE}s")
     chosen = cluster.kubectl(
         "get", "-n", namespace, "pvc", "model-cache", "-o=jsonpath={.spec.storageClassName}"
     )

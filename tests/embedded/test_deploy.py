@@ -18,6 +18,7 @@ from ops.stack.on_embedded import on_embedded, plan_of
 from ops.stack.stack import Stack, find
 from targets.errors import UserError
 from tests.ops.stacks import of_file
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.xdist_group("deploy")
 PREFIX = "dynamo-gpt-oss"
@@ -178,6 +179,7 @@ def test_what_an_autoscaler_decided_survives_the_next_up(state: Path) -> None:
         "--for=jsonpath={.status.replicas}=2",
         f"dgdsa/{name}",
         f"--namespace={namespace}",
+        f"--timeout={PATIENCE}s",
         state=state,
     )
     _, said = up(scaled, state)
@@ -309,6 +311,9 @@ def test_a_stuck_finalizer_is_named_and_not_cleared(state: Path) -> None:
     hold = json.dumps({"metadata": {"finalizers": ["example.com/hold"]}})
     target = ("configmap", "gpt-oss-disagg-llm-config", "--namespace=dynamo", "--type=merge")
     cluster.kubectl("patch", *target, f"--patch={hold}", state=state)
+    # The graph takes its time on a busy machine; what is held is named after little.
+    gone = ("dgd,pods", "--all", "--namespace=dynamo", f"--timeout={PATIENCE}s")
+    cluster.kubectl("delete", *gone, state=state)
     with pytest.raises(UserError) as error:
         deploy.down(dev(), lambda _: None, timeout=10, state=state)
     assert str(error.value) == (

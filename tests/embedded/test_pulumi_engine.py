@@ -16,6 +16,7 @@ from ops import synth
 from ops.evaluate import evaluate
 from ops.pulumi.stack_file import StackFile
 from tests.project import PROGRAM, PROJECT
+from tests.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.engine,
@@ -97,7 +98,8 @@ def test_what_an_autoscaler_decided_survives_an_update(project: Path, stack: aut
         adapter = ("dgdsa/gpt-oss-disagg-trtllmdecodeworker", "--namespace=dynamo")
         state = project / ".embedded"
         cluster.kubectl("scale", *adapter, f"--replicas={replicas}", state=state)
-        cluster.kubectl("wait", *adapter, f"--for=jsonpath={{.status.replicas}}={replicas}", state=state)
+        there = (f"--for=jsonpath={{.status.replicas}}={replicas}", f"--timeout={PATIENCE}s")
+        cluster.kubectl("wait", *adapter, *there, state=state)
 
     set_key(project, "graph", {"transport": "node"})
     stack.up()

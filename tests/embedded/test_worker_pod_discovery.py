@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -151,6 +152,12 @@ class Running:
             found: dict[str, Any] = json.load(answer)
         return found
 
+    def answers(self, question: dict[str, Any]) -> bool:
+        try:
+            return bool(self.ask("/v1/chat/completions", question)["choices"])
+        except urllib.error.HTTPError:
+            return False
+
     def registered(self) -> list[str]:
         names = self.pods.cluster.kubectl(
             *(
@@ -178,7 +185,10 @@ def running(
     if reason := dynamo.unavailable(request.param):
         pytest.skip(reason)
     cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(CRD))
-    cluster.kubectl("wait", "--for=condition=Established", "crd/dynamoworkermetadatas.nvidia.com")
+    # Names first: a definition has no conditions before, and kubectl fails on none.
+    for what in ("jsonpath={.status.acceptedNames.kind}=DynamoWorkerMetadata", "condition=Established"):
+        definition = "crd/dynamoworkermetadatas.nvidia.com"
+        cluster.kubectl("wait", f"--for={what}", definition, f"--timeout={PATIENCE}s")
     made = Running(request.param, cluster, namespace, tmp_path)
     yield made
     made.end()
@@ -194,5 +204,6 @@ def test_a_frontend_finds_each_worker_of_a_pod_while_its_container_is_ready(runn
     eventually(lambda: running.found() == ["backend", "backend", "prefill"])
     eventually(lambda: any(each["id"] == MODEL_ID for each in running.ask("/v1/models")["data"]))
     question = {"model": MODEL_ID, "messages": [{"role": "user", "content": "hello"}], "max_tokens": 16}
+    eventually(lambda: running.answers(question))  # it is listed before it is served
     for _ in range(4):
         assert running.ask("/v1/chat/completions", question)["choices"]

@@ -16,6 +16,7 @@ from measure.results import load as load_results
 from measure.run import RAW
 from tests.live import DISAGGREGATED, NEWEST, installed, started
 from tests.measure import measured as runs
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture(scope="session")
@@ -43,8 +44,8 @@ def measured(aiperf_python: Path, live_url: str, tmp_path_factory: pytest.TempPa
         url=live_url,
         tokenizer=str(installed(NEWEST).model),
         results=str(folder / RAW),
-        ready_seconds=60,
-        limit_seconds=300,
+        ready_seconds=PATIENCE,
+        limit_seconds=2 * PATIENCE,
     )
     run_script(aiperf_python, plan, print)
     replace(runs.described(), ended=measure.now()).write(folder)

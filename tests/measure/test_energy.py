@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,8 +16,11 @@ from measure.results import load as load_results
 from measure.run import RAW
 from tests.live import NEWEST, installed
 from tests.measure import measured as runs
+from tests.waiting import PATIENCE
 
 WATTS, GPUS = 700.0, 2
+SHAPE = replace(runs.SHAPE, osl=256)
+"""Long beside the third of a second between two readings of the counters."""
 
 
 class Exporter(BaseHTTPRequestHandler):
@@ -64,7 +68,7 @@ def test_energy_of_all_gpus_is_in_the_results(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(short_path))
-    points = benchmark.points(benchmark.at(runs.SHAPE, 1), (1,), 1)
+    points = benchmark.points(benchmark.at(SHAPE, 1), (1,), 1)
     folder = tmp_path / "run"
     (folder / RAW).mkdir(parents=True)
     plan = benchmark.run_plan(
@@ -72,8 +76,8 @@ def test_energy_of_all_gpus_is_in_the_results(
         url=live_url,
         tokenizer=str(installed(NEWEST).model),
         results=str(folder / RAW),
-        ready_seconds=60,
-        limit_seconds=120,
+        ready_seconds=PATIENCE,
+        limit_seconds=2 * PATIENCE,
         telemetry=(exporter,),
     )
     run_script(aiperf_python, plan, print)
@@ -84,4 +88,4 @@ def test_energy_of_all_gpus_is_in_the_results(
     assert point.energy.watts == pytest.approx(WATTS * GPUS, rel=0.2)
     assert point.energy.joules is not None
     per_token = METRIC["energy"].value(results.run, point)
-    assert per_token == point.energy.joules / (10 * 16)
+    assert per_token == point.energy.joules / (10 * SHAPE.osl)

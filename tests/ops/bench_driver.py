@@ -75,6 +75,8 @@ class Pretended:
         if self._way == "impatient":
             while not (self._folder / "signalled").exists():
                 time.sleep(0.01)
+        if not self.is_up():
+            return
         pid = int((self._folder / "deployed").read_text())
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

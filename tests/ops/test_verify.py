@@ -27,7 +27,7 @@ from ops.stack.stack import find
 from ops.verify import verify
 from pods.verification import checks as verification
 from pods.verification.advice import ADVICE
-from pods.verification.conversation import release_of
+from pods.verification.conversation import Conversation, release_of
 from pods.verification.expectation import Expectation
 from pods.verification.results import FAILED, OK, SKIPPED, Result
 from tests.live import (
@@ -89,6 +89,7 @@ def test_passes_aggregated(plane: DataPlane) -> None:
 @pytest.mark.parametrize("killed", [("decode-0",), ("prefill-0",), ("prefill-0", "decode-0")])
 def test_killed_workers_are_still_listed_but_do_not_answer(plane: DataPlane, killed: tuple[str, ...]) -> None:
     plane.kill(DISAGGREGATED, *killed)
+    plane.keep_registrations()
     failure = only_failure(plane.url(DISAGGREGATED))
     assert (failure.name, advice(failure)) == ("chat", "not served")
     assert "HTTP 503" in failure.detail
@@ -121,12 +122,14 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     (port,) = processes.free_ports(1)
     folder = Path(endpoints.read(plane.state)[DISAGGREGATED.key]["logs"])
     plane.kill(DISAGGREGATED, "prefill-0", "decode-0", "frontend")
+    plane.keep_registrations()
     frontend, *_ = processes_of(DISAGGREGATED, release, port)
     variables = environment(folder, release)
     process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}"
         eventually(lambda: release_of(url))
+        eventually(lambda: MODEL in Conversation(url, BOTH, PATIENCE).ask("/v1/models").text)
         results = list(verification.verify(url, BOTH, wait=3.0))
     finally:
         process.kill()
@@ -192,7 +195,7 @@ def test_waits_for_a_starting_graph(plane: DataPlane) -> None:
     plane.kill(AGGREGATED, "frontend")
     url = plane.url(AGGREGATED)
     found: list[dict[str, Result]] = []
-    waiting = threading.Thread(target=lambda: found.append(failures(url, ONE, wait=60)))
+    waiting = threading.Thread(target=lambda: found.append(failures(url, ONE, wait=PATIENCE)))
     waiting.start()
     plane.settle()
     waiting.join()
@@ -212,6 +215,7 @@ def test_the_package_alone_is_enough(plane: DataPlane, tmp_path: Path) -> None:
     assert good.returncode == 0, good.stderr
     assert json.loads(good.stdout)["ok"]
     plane.kill(DISAGGREGATED, "decode-0")
+    plane.keep_registrations()
     bad = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert bad.returncode == 1
     assert "failed     chat" in bad.stdout
@@ -238,6 +242,7 @@ def test_verb_finds_the_stack_and_keeps_what_it_found(
     assert f"verifying {MODEL} at {plane.url(DISAGGREGATED)} (simulated: engines" in good.output
     assert "it answers as it should" in good.output
     plane.kill(DISAGGREGATED, "decode-0")
+    plane.keep_registrations()
     bad = run_verb("--url", plane.url(DISAGGREGATED), "--wait", "0")
     assert bad.exit_code == 1
     assert "failed: chat" in bad.output

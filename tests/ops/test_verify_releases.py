@@ -91,6 +91,7 @@ def test_broken_graphs_are_named(plane: DataPlane, release: str) -> None:
     assert causes(verified(plane, without_tools)) == {"tools": "no tool call"}
     assert causes(verified(plane, dying, "openai/gpt-oss-20b")) == {"models": "other model"}
     plane.kill(dying, "decode-0")
+    plane.keep_registrations()
     assert causes(verified(plane, dying)) == {"chat": "not served"}
     gone = psutil.Process(plane.pid(leaving, "prefill-0"))
     plane.supervisor.step([replace(leaving, workers=(worker("decode"),))])

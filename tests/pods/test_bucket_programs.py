@@ -38,8 +38,8 @@ WEIGHTS = {
 }
 LARGE = {f"model-{n}.safetensors": bytes([n]) * (12 << 20) for n in range(2)}
 """Files of 12 MiB, of which S3 takes several parts."""
-SLOW = "[default]\ns3 =\n  max_bandwidth = 8MB/s\n  max_concurrent_requests = 1\n"
-"""One file after the other, each of a second and a half."""
+SLOW = "[default]\ns3 =\n  max_bandwidth = 2MB/s\n  max_concurrent_requests = 1\n"
+"""One file after the other, each of six seconds."""
 HUB = """
 import fnmatch, hashlib, json, os
 from pathlib import Path
