@@ -56,11 +56,10 @@ class Waiter:
                     f"{label(obj)} failed: {conditions['Failed'].get('message', 'no reason given')}"
                 )
             final = self._final(obj)
-            # One look at the cluster is asked for again and again, until the next: only another look confirms it.
-            seen = self._clock() if final is None or final.seen is None else final.seen
             if final is None or final.about != final_about:
-                final_since, final_about = seen, final.about if final else ""
-            elif seen - final_since >= FINAL_SECONDS:
+                final_since, final_about = self._clock(), final.about if final else ""
+            # The last look is read many times until the next ends; only one that began later confirms it.
+            elif (self._clock() if final.looked is None else final.looked) - final_since >= FINAL_SECONDS:
                 raise NotReadyError(str(final))
             message = str(conditions.get(condition, {}).get("message", ""))
             if message and message != last_message:

@@ -32,7 +32,7 @@ class PlainView:
     def end(self) -> None:
         """Tell what changed all the time, as it is at the end."""
         for row in self._last.rows if self._last else ():
-            if row.mark is Mark.PLAIN and self._told.get(row.subject) != row.detail:
+            if row.mark is Mark.PLAIN and self._told[row.subject] != row.detail:
                 self._tell_detail(row)
 
     def __call__(self, seen: View) -> None:

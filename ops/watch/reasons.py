@@ -24,14 +24,14 @@ class Reason:
     """about: what is waited for. text: why, and after a semicolon what to do, with the config key.
 
     final: whether nothing that is under way will change it. of: the graph or Job that waits, empty for all.
-    seen: seconds of the monotonic clock at which the cluster said so, None for now.
+    looked: when the look that found it began, in seconds of the monotonic clock; None for what is found as it is asked.
     """
 
     about: str
     text: str
     final: bool = False
     of: str = ""
-    seen: float | None = None
+    looked: float | None = None
 
     def __str__(self) -> str:
         return f"{self.about}: {self.text}"

@@ -57,7 +57,7 @@ class Watch:
             if self._ended:
                 return
             every = reasons(found, self._plan, nodes_join=not self._embedded)
-            self._reasons = tuple(replace(each, seen=began) for each in every)
+            self._reasons = tuple(replace(each, looked=began) for each in every)
             self._show(view(found, self._reasons, self._plan, embedded=self._embedded, made=self._made))
 
     def _run(self) -> None:

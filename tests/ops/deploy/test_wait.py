@@ -102,10 +102,11 @@ def test_other_reasons_do_not(reason: Reason) -> None:
 def test_a_reason_ends_the_wait_only_where_a_later_look_confirms_it() -> None:
     cluster = Cluster(lambda seconds: [graph("True" if seconds > 40 else "False")])
 
+    looks = {-10: 2, -4: 9, 4: 20, 20: 50}  # by when they began: until when each is the last
+
     def why() -> list[Reason]:
-        return [
-            Reason("decode", "no GPU is free", final=True, of="g", seen=0 if cluster.seconds < 20 else 20)
-        ]
+        looked = next(began for began, until in looks.items() if cluster.seconds < until)
+        return [Reason("decode", "no GPU is free", final=True, of="g", looked=looked)]
 
     with pytest.raises(NotReadyError, match=r"^decode: no GPU is free$"):
         waiter(cluster, print, why)(GRAPH)

@@ -1,6 +1,7 @@
 """The thread that looks."""
 
 import threading
+import time
 
 import pytest
 
@@ -29,6 +30,21 @@ def test_what_it_sees_is_shown_while_the_block_runs_and_once_more_at_its_end() -
     assert len(views) > during
 
 
+def test_a_reason_is_as_old_as_the_look_that_found_it() -> None:
+    began: list[float] = []
+
+    def look() -> Snapshot:
+        began.append(time.monotonic())
+        return recorded("full_pool")
+
+    watch = Watch(existing().plan, look, lambda _: None, embedded=True, made=None)
+    before = time.monotonic()
+    watch.see()
+    (reason,) = watch.reasons()
+    assert reason.looked is not None
+    assert before <= reason.looked <= began[0]
+
+
 def test_a_look_that_outlasts_what_is_watched_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ops.watch.watch._LAST_SECONDS", 0)
     looking, answered = threading.Event(), threading.Event()
@@ -39,10 +55,9 @@ def test_a_look_that_outlasts_what_is_watched_is_not_shown(monkeypatch: pytest.M
         return recorded("full_pool")
 
     views: list[View] = []
-    before = {*threading.enumerate()}
     with Watch(existing().plan, look, views.append, embedded=True, made=None).running():
         assert looking.wait(PATIENCE)
-        (thread,) = {*threading.enumerate()} - before
+        (thread,) = (each for each in threading.enumerate() if each.name == "watch")
     answered.set()
     thread.join()
     assert not views
