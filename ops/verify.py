@@ -21,7 +21,7 @@ from ops.stack.cluster import Endpoint, reach
 from ops.stack.place import find_deployed
 from ops.stack.stack import Stack
 from pods.verification.checks import verify as checks
-from pods.verification.conversation import release_of
+from pods.verification.conversation import REQUEST_SECONDS, release_of
 from pods.verification.expectation import Expectation
 from pods.verification.results import FAILED, OK, WARNING, Result, summary
 
@@ -95,7 +95,7 @@ def verify(  # noqa: PLR0917 each is an option of the command line
 def _release(given: str | None, url: str) -> str:
     """The release that was given, else the frontend's own word, else the default."""
     if given is None:
-        return release_of(url) or releases.DEFAULT
+        return release_of(url, REQUEST_SECONDS) or releases.DEFAULT
     try:
         return str(releases.Version.parse(given))
     except ValueError as error:

@@ -7,7 +7,7 @@ from typing import Any
 
 from .advice import ADVICE
 from .answers import chat, reasoning, responses, stream, tools, unknown_model
-from .conversation import Conversation
+from .conversation import REQUEST_SECONDS, Conversation
 from .expectation import Expectation
 from .readiness import live, models, ready, release, roles
 from .results import FAILED, NOT_TRIED, OK, SKIPPED, WARNING, Failure, Result, Skipped, Warned
@@ -82,7 +82,7 @@ def verify(
     expected: Expectation,
     *,
     wait: float = 0.0,
-    request_timeout: float = 120.0,
+    request_timeout: float = REQUEST_SECONDS,
     worker_ports: Sequence[int] = (),
 ) -> Iterator[Result]:
     """Yields the result of each check in order, as it comes.

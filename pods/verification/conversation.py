@@ -14,6 +14,8 @@ from .results import Failure
 QUESTION = ({"role": "user", "content": "Name the two phases of disaggregated LLM serving in one sentence."},)
 _NOT_SERVED = {404, 500, 502, 503, 529}
 """What correct requests are answered with while no worker is behind them; up to 1.4 a dead one is 500."""
+REQUEST_SECONDS = 120.0
+"""That a busy graph has for one answer."""
 _METRICS_SECONDS = 5.0
 
 
@@ -130,7 +132,7 @@ def _request(url: str, body: Mapping[str, Any] | None, timeout: float) -> Answer
         raise Failure("unreachable", f"cannot talk to {url}: {getattr(error, 'reason', error)}") from None
 
 
-def release_of(url: str, timeout: float = 5.0) -> str | None:
+def release_of(url: str, timeout: float) -> str | None:
     """The release that a frontend says it is of, None where it says none or does not answer."""
     try:
         data = _request(f"{url}/openapi.json", None, timeout).data

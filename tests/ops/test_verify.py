@@ -128,7 +128,7 @@ def test_frontend_with_stale_registrations(plane: DataPlane, tmp_path: Path) -> 
     process = subprocess.Popen(frontend.argv, env=variables, cwd=tmp_path, stdout=subprocess.DEVNULL)
     try:
         url = f"http://127.0.0.1:{port}"
-        eventually(lambda: release_of(url))
+        eventually(lambda: release_of(url, PATIENCE))
         eventually(lambda: MODEL in Conversation(url, BOTH, PATIENCE).ask("/v1/models").text)
         results = list(verification.verify(url, BOTH, wait=3.0))
     finally:
