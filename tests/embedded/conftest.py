@@ -17,7 +17,7 @@ from embedded.operator import definitions
 from embedded.operator.platform import GraphVersion, Platform
 from embedded.processes import lock
 from facts.releases import LATEST_PATCH, Version
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import await_definition, eventually
 
 NEWEST = max(map(Version.parse, LATEST_PATCH.values()))
 
@@ -81,11 +81,7 @@ def served_graphs(
     rules["spec"]["matchConstraints"]["resourceRules"][0]["apiGroups"] = [group]
     made = {"apiVersion": "v1", "kind": "List", "items": [definition, rules, binding]}
     cluster.kubectl("apply", "--server-side", "--filename=-", stdin=json.dumps(made))
-    # Names first: a definition has no conditions before, and kubectl fails on none.
-    for what in ("jsonpath={.status.acceptedNames.kind}=DynamoGraphDeployment", "condition=Established"):
-        cluster.kubectl(
-            "wait", f"--for={what}", f"crd/dynamographdeployments.{group}", f"--timeout={PATIENCE}s"
-        )
+    await_definition(cluster.kubectl, f"dynamographdeployments.{group}", "DynamoGraphDeployment")
     probe = definitions.probe(version, rules) | {"apiVersion": f"{group}/{version}"}
 
     def in_force() -> bool:

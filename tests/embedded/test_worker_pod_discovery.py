@@ -17,7 +17,7 @@ from facts.weights import MODEL_ID
 from manifests.graph.worker_pod import DISCOVERY_ANNOTATION
 from pods import run_workers
 from tests.embedded.conftest import Cluster
-from tests.waiting import PATIENCE, eventually
+from tests.waiting import PATIENCE, await_definition, eventually
 
 RELEASES = ("1.2.1", "1.4.2", "1.6.1")
 WORKERS = ("prefill-0", "decode-0", "decode-1")
@@ -185,10 +185,7 @@ def running(
     if reason := dynamo.unavailable(request.param):
         pytest.skip(reason)
     cluster.kubectl("apply", "--server-side", "-f", "-", stdin=json.dumps(CRD))
-    # Names first: a definition has no conditions before, and kubectl fails on none.
-    for what in ("jsonpath={.status.acceptedNames.kind}=DynamoWorkerMetadata", "condition=Established"):
-        definition = "crd/dynamoworkermetadatas.nvidia.com"
-        cluster.kubectl("wait", f"--for={what}", definition, f"--timeout={PATIENCE}s")
+    await_definition(cluster.kubectl, "dynamoworkermetadatas.nvidia.com", "DynamoWorkerMetadata")
     made = Running(request.param, cluster, namespace, tmp_path)
     yield made
     made.end()

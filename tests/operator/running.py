@@ -22,7 +22,7 @@ from embedded import cluster, processes
 from embedded.processes import Daemon, Report
 from tests.operator.release import NAMESPACE, Object, Release
 from tests.project import PROJECT
-from tests.waiting import eventually
+from tests.waiting import await_definition, eventually
 
 _MANAGER = "dynamo-platform"
 _NOT_HERE = ("Deployment", "StatefulSet", "PodMonitor", "ServiceMonitor")
@@ -88,8 +88,8 @@ class Operator:
         definitions = [self._reached_here(one) for one in self.release.definitions()]
         self.apply(definitions, "--force-conflicts", manager=_MANAGER)
         for definition in definitions:
-            name = definition["metadata"]["name"]
-            self.kubectl("wait", "--for=condition=Established", f"crd/{name}", "--timeout=90s")
+            kind = definition["spec"]["names"]["kind"]
+            await_definition(self.kubectl, definition["metadata"]["name"], kind)
         folder = self.state / "webhook"
         files = {name: (folder / name).read_text() for name in ("ca.crt", "tls.crt", "tls.key")}
         metadata = {"name": "webhook-server-cert", "namespace": NAMESPACE}

@@ -122,7 +122,8 @@ def test_timeout(drive: Callable[[str], Driver]) -> None:
     driver = drive("timeout")
     code, said = driver.ended()
     assert code == 1
-    assert said.endswith("error: the time limit of 1 s is over\n")
+    assert said.endswith("error: the time limit of 5 s is over\n")
+    assert (driver.folder / "measuring").exists()
     assert driver.nothing_left()
 
 
