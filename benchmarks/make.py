@@ -12,12 +12,16 @@ import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from benchmarks.cpu_time import PROJECT
 from benchmarks.figures import Figure
+from ops.pulumi import interruption
 
 MOST_SECONDS = 480.0
+AGAIN_SECONDS = 10.0
+"""Between two signals to a `make` that is to end: longer than a verb takes to end in order."""
 _CACHES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR")
 """Variables that say where something is cached, if not at home."""
 _OF_ANOTHER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS", "PYTHON", "STACK")
@@ -48,24 +52,45 @@ def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
 def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float:
     """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
     began = time.monotonic()
-    process = subprocess.Popen(
-        ["make", *arguments],
-        cwd=clone,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=sys.stderr,
-        process_group=0,
-    )
+    process = None
     try:
+        with _signals_held() as mask:
+            process = subprocess.Popen(
+                ["make", *arguments],
+                cwd=clone,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr,
+                process_group=0,
+                preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask),  # noqa: PLW1509 - no threads
+            )
         code = process.wait()
     except BaseException:  # it ends what it has begun, before its folder goes
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGINT)
-        process.wait()
+        if process is not None:
+            _end(process)
         raise
     if code:
         raise subprocess.CalledProcessError(code, process.args)
     return time.monotonic() - began
+
+
+@contextmanager
+def _signals_held() -> Iterator[set[int | signal.Signals]]:
+    """Gives the mask to go back to. One that comes while a process starts would leave that to itself."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
+    try:
+        yield mask
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """As Ctrl-C does, again and again: a shell that is just starting a command loses the signal for both."""
+    while process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(AGAIN_SECONDS)
 
 
 @contextmanager

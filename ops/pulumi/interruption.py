@@ -13,7 +13,7 @@ from types import FrameType
 from embedded.processes import Report
 from measure.guard import CODES, Ended
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass
@@ -53,7 +53,7 @@ def install(report: Report) -> None:
         else:
             raise _ended(number)
 
-    for number in _SIGNALS:
+    for number in SIGNALS:
         signal.signal(number, told)
 
 

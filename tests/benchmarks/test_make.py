@@ -18,18 +18,39 @@ from pathlib import Path
 from benchmarks import __main__ as command, make
 command.PROJECT = make.PROJECT = Path.cwd()
 command.HISTORY = Path.cwd() / "history.jsonl"
+make.AGAIN_SECONDS = 0.1
 sys.argv = ["benchmarks", "make"]
-command.main()
+"""
+HARD_OF_HEARING = """
+import os, signal
+from pathlib import Path
+signal.signal(signal.SIGINT, lambda *_: signal.signal(signal.SIGINT, signal.SIG_DFL))
+Path(os.environ["SAID"], "listens").touch()
+signal.pause()
+signal.pause()
+"""
+"""It goes on after the first signal, as what a shell starts while that comes."""
+SIGNAL_AT_THE_START = """
+import os, signal, subprocess, time
+popen = subprocess.Popen
+def start(words, **options):
+    process = popen(words, **options)
+    if words == ["make", "up"]:
+        while not os.path.exists(os.environ["SAID"] + "/up"):
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGTERM)
+    return process
+subprocess.Popen = start
 """
 
 
 @pytest.fixture
 def toy(tmp_path: Path) -> Path:
-    """A project whose verbs say in files beside it that they ran; `up` sleeps if told so, `test` fails."""
+    """A project whose verbs say in files beside it that they ran; `test` fails."""
     toy = tmp_path / "toy"
     toy.mkdir()
     (toy / "Makefile").write_text(
-        "up:\n\t@mkdir -p .embedded; touch $(SAID)/$@; sleep $(SECONDS)\n"
+        "up:\n\t@mkdir -p .embedded; touch $(SAID)/$@; $(DURING)\n"
         "down:\n\t@touch $(SAID)/$@\n"
         'test:\n\t@touch $(SAID)/$@; test "$(ARGS)"\n'
     )
@@ -39,7 +60,8 @@ def toy(tmp_path: Path) -> Path:
     return toy
 
 
-def measure(toy: Path, seconds: int) -> "subprocess.Popen[str]":
+def measure(toy: Path, during: str = "", before: str = "") -> "subprocess.Popen[str]":
+    """Starts the benchmark. during: what `make up` goes on with. before: Python that is run first."""
     folders = {name: toy.parent / name for name in ("said", "temporary")}
     for folder in folders.values():
         folder.mkdir()
@@ -48,11 +70,19 @@ def measure(toy: Path, seconds: int) -> "subprocess.Popen[str]":
         "PYTHONPATH": str(PROJECT),
         "SAID": str(folders["said"]),
         "TMPDIR": str(folders["temporary"]),
-        "SECONDS": str(seconds),
+        "DURING": during,
         "MAKEFLAGS": " -- ARGS=another",
     }
     return subprocess.Popen(
-        ["sh", "-c", "trap '' INT; exec \"$@\"", "in the background", sys.executable, "-c", MEASURE],
+        [
+            "sh",
+            "-c",
+            "trap '' INT; exec \"$@\"",
+            "in the background",
+            sys.executable,
+            "-c",
+            MEASURE + before + "command.main()",
+        ],
         cwd=toy,
         env=environment,
         stdout=subprocess.PIPE,
@@ -62,7 +92,7 @@ def measure(toy: Path, seconds: int) -> "subprocess.Popen[str]":
 
 
 def test_figures_are_kept_although_a_later_one_fails(toy: Path) -> None:
-    process = measure(toy, 0)
+    process = measure(toy)
     _, errors = process.communicate(timeout=PATIENCE)
     kept = [json.loads(line) for line in (toy / "history.jsonl").read_text().splitlines()]
     assert [each["name"] for each in kept] == ["make up, nothing installed", "make up, no change"]
@@ -73,7 +103,7 @@ def test_figures_are_kept_although_a_later_one_fails(toy: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_takes_down_what_is_up(toy: Path, number: signal.Signals) -> None:
-    process = measure(toy, 600)
+    process = measure(toy, "sleep 600")
     said = toy.parent / "said"
     eventually((said / "up").exists)
     process.send_signal(number)
@@ -81,3 +111,21 @@ def test_a_signal_takes_down_what_is_up(toy: Path, number: signal.Signals) -> No
     assert process.returncode == 128 + number
     assert {each.name for each in said.iterdir()} == {"up", "down"}
     assert list((toy.parent / "temporary").iterdir()) == []
+
+
+def test_a_signal_that_was_not_heard_comes_again(toy: Path) -> None:
+    program = toy.parent / "program"
+    program.write_text(HARD_OF_HEARING)
+    process = measure(toy, f"{sys.executable} {program}")
+    eventually((toy.parent / "said" / "listens").exists)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert (toy.parent / "said" / "down").exists()
+
+
+def test_a_signal_while_make_starts_ends_it_too(toy: Path) -> None:
+    process = measure(toy, "sleep 600", SIGNAL_AT_THE_START)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGTERM
+    assert (toy.parent / "said" / "down").exists()
