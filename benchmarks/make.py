@@ -20,8 +20,8 @@ from benchmarks.figures import Figure
 from ops.pulumi import interruption
 
 MOST_SECONDS = 480.0
-AGAIN_SECONDS = 10.0
-"""Between two signals to a `make` that is to end: longer than a verb takes to end in order."""
+AGAIN_SECONDS = 60.0
+"""Between two signals to a `make` that is to end: longer than its tests take to stop their clusters."""
 _CACHES = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "GOPATH", "GOCACHE", "GOMODCACHE", "PIP_CACHE_DIR")
 """Variables that say where something is cached, if not at home."""
 _OF_ANOTHER_MAKE = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS", "PYTHON", "STACK")
@@ -54,7 +54,7 @@ def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float
     began = time.monotonic()
     process = None
     try:
-        with _signals_held() as mask:
+        with _signals_held() as mask:  # one that came before `process` is set could not end it
             process = subprocess.Popen(
                 ["make", *arguments],
                 cwd=clone,
@@ -76,21 +76,27 @@ def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float
 
 @contextmanager
 def _signals_held() -> Iterator[set[int | signal.Signals]]:
-    """Gives the mask to go back to. One that comes while a process starts would leave that to itself."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
+    """Gives the mask to go back to. What comes meanwhile is raised after."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
         yield mask
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _end(process: "subprocess.Popen[bytes]") -> None:
-    """As Ctrl-C does, again and again: a shell that is just starting a command loses the signal for both."""
-    while process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(AGAIN_SECONDS)
+    """As Ctrl-C does, again and again: a shell loses the one that comes while it starts a command.
+
+    Its folder goes after this, so another signal does not end the wait.
+    """
+    print("waiting for make to end what it has begun", file=sys.stderr)
+    with _signals_held():
+        while process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGINT)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(AGAIN_SECONDS)
 
 
 @contextmanager

@@ -30,6 +30,22 @@ signal.pause()
 signal.pause()
 """
 """It goes on after the first signal, as what a shell starts while that comes."""
+IN_ITS_OWN_TIME = """
+import os, signal, time
+from pathlib import Path
+said = Path(os.environ["SAID"])
+signal.signal(signal.SIGINT, lambda *_: (said / "told").touch())
+(said / "listens").touch()
+while not (said / "told").exists():
+    time.sleep(0.01)
+until = time.monotonic() + 3
+while time.monotonic() < until:
+    if (said / "down").exists():
+        raise SystemExit
+    time.sleep(0.01)
+(said / "ended").touch()
+"""
+"""It notes that it ended, unless what it is part of was taken down before."""
 SIGNAL_AT_THE_START = """
 import os, signal, subprocess, time
 popen = subprocess.Popen
@@ -129,3 +145,16 @@ def test_a_signal_while_make_starts_ends_it_too(toy: Path) -> None:
     process.communicate(timeout=PATIENCE)
     assert process.returncode == 128 + signal.SIGTERM
     assert (toy.parent / "said" / "down").exists()
+
+
+def test_a_second_signal_does_not_take_down_what_make_still_works_on(toy: Path) -> None:
+    program, said = toy.parent / "program", toy.parent / "said"
+    program.write_text(IN_ITS_OWN_TIME)
+    process = measure(toy, f"{sys.executable} {program}")
+    eventually((said / "listens").exists)
+    process.send_signal(signal.SIGTERM)
+    eventually((said / "told").exists)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 128 + signal.SIGINT
+    assert {each.name for each in said.iterdir()} == {"up", "listens", "told", "ended", "down"}
