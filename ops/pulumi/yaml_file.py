@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from stacks.hidden import visible
+from stacks.hidden import cut, visible
 from targets.errors import UserError
 
 _VALUES = 10_000
@@ -67,7 +67,7 @@ def read(path: Path) -> dict[str, Any]:
         raise YamlFileError(f"{path.name}: one of its values is not what its tag says, or too long") from None
     if not isinstance(content, dict):
         raise YamlFileError(f"{path.name} is not a mapping of keys to values")
-    return {_key(path.name, key): _plain(path.name, str(key), value) for key, value in content.items()}
+    return {_key(path.name, key): _plain(path.name, _shown(key), value) for key, value in content.items()}
 
 
 def _problem(root: yaml.Node | None) -> str:
@@ -102,14 +102,18 @@ def _place(mark: yaml.Mark | None) -> str:
 
 def _key(file: str, key: Any) -> str:
     if not isinstance(key, str | int | float):
-        raise YamlFileError(f"{file}: {key!r} is no key; write it in quotes")
+        raise YamlFileError(f"{file}: {_shown(repr(key))} is no key; write it in quotes")
     return str(key).lower() if isinstance(key, bool) else str(key)
 
 
+def _shown(key: Any) -> str:
+    return cut(visible(str(key)))
+
+
 def _plain(file: str, path: str, value: Any) -> Any:
-    """The value, as JSON has it. path: its key."""
+    """The value, as JSON has it. path: its key, as a message shows it."""
     if isinstance(value, dict):
-        return {_key(file, key): _plain(file, f"{path}.{key}", item) for key, item in value.items()}
+        return {_key(file, key): _plain(file, f"{path}.{_shown(key)}", item) for key, item in value.items()}
     if isinstance(value, list):
         return [_plain(file, f"{path}[{index}]", item) for index, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):

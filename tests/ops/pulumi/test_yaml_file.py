@@ -76,6 +76,14 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
         '"\\x1b[31m": .nan',
         ": \\x1b[31m: nan is no number that Pulumi takes; write a finite one",
     ),
+    "a long name": (
+        f"t: {{? {'a' * 5000} : .inf}}",
+        f": t.{'a' * 120}… (5000 characters): inf is no number that Pulumi takes; write a finite one",
+    ),
+    "a long name that is none": (
+        f"? !!binary {'YWFh' * 1000}\n: x",
+        f": b'{'a' * 118}… (3003 characters) is no key; write it in quotes",
+    ),
     "no Unicode": ("t: \xe9".encode("latin-1"), " cannot be read: it is not text in UTF-8"),
     "UTF-16": ("t: x".encode("utf-16"), " cannot be read: it is not text in UTF-8"),
     "a control character": ("t: \x01", " cannot be read: it is not text in UTF-8"),
