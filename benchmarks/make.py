@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -52,34 +52,33 @@ def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
 def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float:
     """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
     began = time.monotonic()
-    process = None
-    try:
-        with _signals_held() as mask:  # one that came before `process` is set could not end it
-            process = subprocess.Popen(
-                ["make", *arguments],
-                cwd=clone,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=sys.stderr,
-                process_group=0,
-                preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask),  # noqa: PLW1509 - no threads
-            )
-        code = process.wait()
-    except BaseException:  # it ends what it has begun, before its folder goes
-        if process is not None:
+    with _signals(signal.SIG_BLOCK, interruption.SIGNALS) as mask:
+        process = subprocess.Popen(
+            ["make", *arguments],
+            cwd=clone,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            process_group=0,
+            preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask),  # noqa: PLW1509 - no threads
+        )
+        try:
+            with _signals(signal.SIG_SETMASK, mask):
+                code = process.wait()
+        except BaseException:  # it ends what it has begun, before its folder goes
             _end(process)
-        raise
+            raise
     if code:
         raise subprocess.CalledProcessError(code, process.args)
     return time.monotonic() - began
 
 
 @contextmanager
-def _signals_held() -> Iterator[set[int | signal.Signals]]:
-    """Gives the mask to go back to. What comes meanwhile is raised after."""
+def _signals(how: signal.Sigmasks, numbers: Iterable[int]) -> Iterator[set[int | signal.Signals]]:
+    """Blocked, or let through, meanwhile; what is blocked comes after. Gives the mask of before."""
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     try:
-        signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
+        signal.pthread_sigmask(how, numbers)
         yield mask
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
@@ -88,15 +87,15 @@ def _signals_held() -> Iterator[set[int | signal.Signals]]:
 def _end(process: "subprocess.Popen[bytes]") -> None:
     """As Ctrl-C does, again and again: a shell loses the one that comes while it starts a command.
 
-    Its folder goes after this, so another signal does not end the wait.
+    Its folder goes after this: signals are blocked, and those that came meanwhile have said nothing new.
     """
-    print("waiting for make to end what it has begun", file=sys.stderr)
-    with _signals_held():
-        while process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGINT)
-            with suppress(subprocess.TimeoutExpired):
-                process.wait(AGAIN_SECONDS)
+    while process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGINT)
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(AGAIN_SECONDS)
+    while came := signal.sigpending() & {*interruption.SIGNALS}:
+        signal.sigwait(came)
 
 
 @contextmanager

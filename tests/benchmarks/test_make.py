@@ -36,7 +36,8 @@ from pathlib import Path
 said = Path(os.environ["SAID"])
 signal.signal(signal.SIGINT, lambda *_: (said / "told").touch())
 (said / "listens").touch()
-while not (said / "told").exists():
+until = time.monotonic() + 600
+while time.monotonic() < until and not (said / "again").exists():
     time.sleep(0.01)
 until = time.monotonic() + 3
 while time.monotonic() < until:
@@ -147,14 +148,30 @@ def test_a_signal_while_make_starts_ends_it_too(toy: Path) -> None:
     assert (toy.parent / "said" / "down").exists()
 
 
-def test_a_second_signal_does_not_take_down_what_make_still_works_on(toy: Path) -> None:
+def test_other_signals_do_not_take_down_what_make_still_works_on(toy: Path) -> None:
     program, said = toy.parent / "program", toy.parent / "said"
     program.write_text(IN_ITS_OWN_TIME)
     process = measure(toy, f"{sys.executable} {program}")
     eventually((said / "listens").exists)
     process.send_signal(signal.SIGTERM)
     eventually((said / "told").exists)
-    process.send_signal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        process.send_signal(number)
+    (said / "again").touch()
     process.communicate(timeout=PATIENCE)
-    assert process.returncode == 128 + signal.SIGINT
-    assert {each.name for each in said.iterdir()} == {"up", "listens", "told", "ended", "down"}
+    assert process.returncode == 128 + signal.SIGTERM
+    assert {each.name for each in said.iterdir()} == {"up", "listens", "told", "again", "ended", "down"}
+
+
+def test_signals_that_come_together_end_make_first(toy: Path) -> None:
+    program, said = toy.parent / "program", toy.parent / "said"
+    program.write_text(IN_ITS_OWN_TIME)
+    process = measure(toy, f"{sys.executable} {program}")
+    eventually((said / "listens").exists)
+    for number in (signal.SIGSTOP, signal.SIGTERM, signal.SIGHUP, signal.SIGCONT):
+        process.send_signal(number)
+    eventually((said / "told").exists)
+    (said / "again").touch()
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode in (128 + signal.SIGTERM, 128 + signal.SIGHUP)
+    assert {each.name for each in said.iterdir()} == {"up", "listens", "told", "again", "ended", "down"}
