@@ -1,10 +1,12 @@
 """Keeps the processes of graphs running, and in step with the graphs: what a kubelet does for pods."""
 
 import ctypes
+import errno
 import json
 import logging
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -49,13 +51,14 @@ class _Running:
 
 @dataclass
 class _Served:
-    """A graph's folder, port, release, and processes by name.
+    """A graph's folder, port with the claim on it, release, and processes by name.
 
     installed: its release; None while that cannot be run, with the reason and the time of the next try.
     """
 
     folder: Path
     port: int = 0
+    claim: socket.socket | None = None
     release: str | None = None
     installed: Installation | None = None
     reason: str = ""
@@ -73,6 +76,12 @@ class _Served:
                 popen.wait(max(0.0, deadline - time.monotonic()))
             popen.kill()
             popen.wait()
+
+    def give_up_port(self) -> None:
+        """Lets others have the port."""
+        if self.claim:
+            self.claim.close()
+            self.claim = None
 
 
 class Supervisor:
@@ -105,6 +114,7 @@ class Supervisor:
         for key in self._served.keys() - desired.keys():
             served = self._served.pop(key)
             served.end(served.running)
+            served.give_up_port()
         for key, graph in desired.items():
             served = self._served.setdefault(key, _Served(self._state / _FOLDER / key))
             self._make_ready(served, graph.release)
@@ -166,10 +176,30 @@ class Supervisor:
         """A new start of the whole graph: an empty discovery directory and a port that is free."""
         shutil.rmtree(served.folder / DISCOVERY, ignore_errors=True)
         served.folder.mkdir(parents=True, exist_ok=True)
-        kept = served.port or self._ports.get(key, self._port)
-        taken = {other.port for other in self._served.values() if other is not served}
-        free = kept not in taken and processes.is_free(kept)
-        served.port = kept if free else processes.free_ports(1)[0]
+        served.give_up_port()
+        served.port, served.claim = _claim_port(served.port or self._ports.get(key, self._port))
+
+
+def _claim_port(preferred: int) -> tuple[int, socket.socket]:
+    """A TCP port of 127.0.0.1 that nothing listens on, the preferred if it can be, and the claim on it.
+
+    A frontend listens some seconds after its start. Until the claim is closed, or this process ends, no other
+    supervisor of this machine gives the port to a frontend of its own.
+    """
+    port = preferred
+    while True:
+        claim = socket.socket(socket.AF_UNIX)
+        try:
+            # An abstract name (unix(7); Linux): no file is left behind, and it reaches as far as the ports do.
+            claim.bind(f"\0dynamo-gpt-oss/port/{port}")
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
+        else:
+            if processes.is_free(port):
+                return port, claim
+        claim.close()
+        (port,) = processes.free_ports(1)
 
 
 def _start(folder: Path, installed: Installation, process: Process) -> subprocess.Popen[bytes]:
