@@ -122,6 +122,7 @@ class Supervisor:
                 self._keep(served, served.installed, graph)
             else:
                 served.end(served.running)
+                served.give_up_port()
         entries = {key: _entry(self._served[key], graph) for key, graph in desired.items()}
         if entries != endpoints.read(self._state):
             endpoints.write(self._state, entries)

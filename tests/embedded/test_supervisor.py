@@ -3,6 +3,7 @@
 import socket
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -107,6 +108,21 @@ def test_a_strangers_port_is_not_given(tmp_path: Path) -> None:
         supervised = supervise(tmp_path, port)
         assert port_given(supervised, tmp_path) != port
         supervised.close()
+
+
+def test_a_graph_that_cannot_be_run_keeps_no_port_from_others(tmp_path: Path) -> None:
+    (port,) = processes.free_ports(1)
+    first, second = supervise(tmp_path / "first", port), supervise(tmp_path / "second", port)
+    assert port_given(first, tmp_path / "first") == port
+
+    def refuse(release: str) -> Installation:
+        raise DynamoError(f"{release} is not run here")
+
+    first._install = refuse
+    first.step([replace(LONELY, release="0.0.1")])
+    assert port_given(second, tmp_path / "second") == port
+    first.close()
+    second.close()
 
 
 def test_a_killed_supervisors_port_is_free_again(tmp_path: Path) -> None:
