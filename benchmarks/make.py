@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -52,7 +52,7 @@ def _figure(name: str, seconds: float, *, most: float | None = None) -> Figure:
 def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float:
     """Seconds of `make`; its output goes to stderr. Raises CalledProcessError."""
     began = time.monotonic()
-    with _signals(signal.SIG_BLOCK, interruption.SIGNALS) as mask:
+    with _signals_blocked() as mask:
         process = subprocess.Popen(
             ["make", *arguments],
             cwd=clone,
@@ -63,8 +63,12 @@ def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float
             preexec_fn=partial(signal.pthread_sigmask, signal.SIG_SETMASK, mask),  # noqa: PLW1509 - no threads
         )
         try:
-            with _signals(signal.SIG_SETMASK, mask):
+            # No context manager: a signal between its own lines would leave the next ones let through.
+            try:
+                signal.pthread_sigmask(signal.SIG_SETMASK, mask)
                 code = process.wait()
+            finally:
+                signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
         except BaseException:  # it ends what it has begun, before its folder goes
             _end(process)
             raise
@@ -74,11 +78,10 @@ def _make(clone: Path, environment: Mapping[str, str], *arguments: str) -> float
 
 
 @contextmanager
-def _signals(how: signal.Sigmasks, numbers: Iterable[int]) -> Iterator[set[int | signal.Signals]]:
-    """Blocked, or let through, meanwhile; what is blocked comes after. Gives the mask of before."""
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+def _signals_blocked() -> Iterator[set[int | signal.Signals]]:
+    """Blocked meanwhile; what came comes after. Gives the mask of before."""
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, interruption.SIGNALS)
     try:
-        signal.pthread_sigmask(how, numbers)
         yield mask
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
